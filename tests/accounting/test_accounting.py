@@ -6,9 +6,7 @@ import math
 import sys
 from typing import Any
 
-import numpy as np
 import pytest
-from scipy import stats
 
 from dplit import accounting, mechanisms
 
@@ -28,22 +26,6 @@ def test_composition_without_sampling_is_the_exact_gaussian(
     exact_delta = mechanisms.gaussian_delta(epsilon=1.0, sigma=sigma, sensitivity=total)
     measured_delta = accounting.composed_delta(epsilon=1.0, **arguments)
     assert exact_delta * (1 - 1e-9) <= measured_delta <= exact_delta * 1.01
-
-
-def test_one_subsampled_release_agrees_with_quadrature() -> None:
-    """delta of N(0, s^2) against (1 - q) N(0, s^2) + q N(1, s^2), the worse direction of two."""
-    sigma, rate, epsilon = 1.3, 0.2, 0.3
-    z = np.linspace(-20, 21, 400_001)
-    plain = stats.norm.pdf(z, 0, sigma)
-    mixed = (1 - rate) * plain + rate * stats.norm.pdf(z, 1, sigma)
-    excess = [
-        float(np.maximum(p - math.exp(epsilon) * q, 0).sum() * (z[1] - z[0]))
-        for p, q in ((mixed, plain), (plain, mixed))
-    ]
-    measured = accounting.composed_delta(
-        epsilon=epsilon, sigma=2 * sigma, sensitivity=2.0, sampling_rate=rate
-    )
-    assert max(excess) * (1 - 1e-6) <= measured <= max(excess) * 1.01
 
 
 def test_the_replace_one_trap() -> None:
@@ -100,11 +82,9 @@ def test_sampling_helps_and_steps_cost() -> None:
     ("arguments", "error", "message"),
     [
         ({"sigma": 0.0}, ValueError, "sigma must be positive"),
-        ({"sensitivity": -1.0}, ValueError, "sensitivity must be positive"),
         ({"steps": 0}, ValueError, "steps must be at least 1"),
         ({"steps": 2.0}, TypeError, "steps must be an integer"),
         ({"sampling_rate": 0.0}, ValueError, r"sampling_rate must be in \(0, 1\]"),
-        ({"neighboring": "swap"}, ValueError, "neighboring must be one of"),
         (
             {"neighboring": "replace_one", "sampling_rate": 0.5},
             ValueError,
@@ -117,11 +97,9 @@ def test_bad_arguments(arguments: dict[str, Any], error: type[Exception], messag
         accounting.gaussian_event(**{"sigma": 1.0, "sensitivity": 1.0, **arguments})
 
 
-def test_bad_budgets() -> None:
+def test_a_delta_of_zero_is_refused() -> None:
     with pytest.raises(ValueError, match=r"delta must be in \(0, 1\)"):
         accounting.composed_epsilon(delta=0.0, sigma=1.0, sensitivity=1.0)
-    with pytest.raises(ValueError, match="epsilon must be nonnegative"):
-        accounting.composed_delta(epsilon=-1.0, sigma=1.0, sensitivity=1.0)
 
 
 def test_missing_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,18 +76,6 @@ def test_zcdp_rho_inverts_zcdp_epsilon(log_epsilon: float, log_delta: float) -> 
     assert conversions.zcdp_epsilon(rho=rho, delta=delta) == pytest.approx(epsilon, rel=1e-10)
 
 
-def test_left_sides_of_the_three_equations_increase() -> None:
-    """Bisection needs it: rho(1+2b) - log(1+1/b), rho b^2 + log(1+b), and the one of zcdp_rho."""
-    b = np.logspace(-10, 10, 4001)
-    for value in (1e-6, 0.01, 1.0, 50.0):
-        for side in (
-            value * (1 + 2 * b) - np.log1p(1 / b),
-            value * b * b + np.log1p(b),
-            b * b * (value + np.log1p(1 / b)) / (1 + 2 * b) + np.log1p(b),
-        ):
-            assert (np.diff(side) > 0).all()
-
-
 @given(st.floats(-3.0, 1.0), st.floats(-3.0, 1.5))
 @derandomised
 def test_for_a_gaussian_the_exact_profile_is_never_worse_than_zcdp(
@@ -137,7 +125,6 @@ def test_extreme_arguments_end() -> None:
         (lambda: conversions.gdp_delta(epsilon=1.0, mu=0.0), "mu must be positive"),
         (lambda: conversions.gdp_epsilon(delta=2.0, mu=1.0), r"delta must be in \[0, 1\]"),
         (lambda: conversions.gdp_budget(epsilon=1.0, delta=0.0), r"delta must be in \(0, 1\)"),
-        (lambda: conversions.zcdp_delta(epsilon=-1.0, rho=1.0), "epsilon must be nonnegative"),
         (lambda: conversions.zcdp_epsilon(rho=1.0, delta=1.0), r"delta must be in \(0, 1\)"),
         (lambda: conversions.zcdp_rho(epsilon=0.0, delta=0.5), "epsilon must be positive"),
     ],

@@ -70,6 +70,24 @@ _SKETCH: dict[str, list[Any]] = {
     "gamma": [{"gamma": 3.0}],
 }
 
+_KERNEL: dict[str, list[Any]] = {
+    **_BUDGETS,
+    **_DELTAS,
+    "regularization": [{"regularization": 0.5}],
+    "width": [{"width": 2.0}],
+    "n_components": [{"n_components": 9}],
+    "accuracy": [{"accuracy": 0.3}],
+    "release": [{"release": "gamma"}, {"release": "queries", **_NORM}],
+    "n_queries": [{"release": "queries", "n_queries": q, **_NORM} for q in (1, 7)],
+    "neighboring": [{}],
+}
+_ENTRIES: dict[str, list[Any]] = {
+    "epsilon": [{"epsilon": 0.001}, {"epsilon": 0.3}],
+    **_DELTAS,
+    "fit_intercept": [{"fit_intercept": False}],
+    "bounds": [{"bounds": (-0.1, 3.0)}],
+}
+
 #: For each estimator a setting to begin with, and for each parameter the settings to try.
 SETTINGS: dict[str, tuple[dict[str, Any], dict[str, list[Any]]]] = {
     "SufficientStatisticsRegressor": (
@@ -154,52 +172,27 @@ SETTINGS: dict[str, tuple[dict[str, Any], dict[str, list[Any]]]] = {
     "PrivateKernelMachine": (
         {"n_components": 4, **BOX},
         {
-            **_BUDGETS, **_DELTAS,
-            "loss": [{"loss": k} for k in ("squared", "pinball")],
+            **_KERNEL, "loss": [{"loss": k} for k in ("squared", "pinball")],
             "tau": [{"loss": "pinball", "tau": 0.9}],
-            "regularization": [{"regularization": 0.5}], "width": [{"width": 2.0}],
-            "n_components": [{"n_components": 9}], "accuracy": [{"accuracy": 0.3}],
-            "release": [{"release": "gamma"}, {"release": "queries", **_NORM}],
-            "n_queries": [
-                {"release": "queries", "n_queries": q, **_NORM} for q in (1, 7)
-            ],
-            "neighboring": [{}],
         },
     ),
     "PrivateKernelClassifier": (
         {"n_components": 4, "classes": _SIGNS},
-        {
-            **_BUDGETS, **_DELTAS, "loss": [{"loss": "hinge"}, {"loss": "logistic"}],
-            "regularization": [{"regularization": 0.5}], "width": [{"width": 2.0}],
-            "n_components": [{"n_components": 9}], "accuracy": [{"accuracy": 0.3}],
-            "release": [{"release": "gamma"}, {"release": "queries", **_NORM}],
-            "n_queries": [{"release": "queries", "n_queries": q, **_NORM} for q in (1, 7)],
-            "neighboring": [{}],
-        },
+        {**_KERNEL, "loss": [{"loss": "hinge"}, {"loss": "logistic"}]},
     ),
     "AdditiveNoiseRegressor": (
         {"epsilon": 0.02, **BOX},
-        {
-            "epsilon": [{"epsilon": 0.001}, {"epsilon": 0.3}], **_DELTAS,
-            "correction": [{"correction": "none"}], "fit_intercept": [{"fit_intercept": False}],
-            "bounds": [{"bounds": (-0.1, 3.0)}],
-        },
+        {**_ENTRIES, "correction": [{"correction": "none"}]},
     ),
     "RandomProjectionRegressor": (
         {"epsilon": 0.02, "n_components": 5, **BOX},
         {
-            "epsilon": [{"epsilon": 0.001}, {"epsilon": 0.3}], **_DELTAS,
-            "n_components": [{"n_components": 1}, {"n_components": 40}],
+            **_ENTRIES, "n_components": [{"n_components": 1}, {"n_components": 40}],
             "correction": [{"correction": "attenuation"}],
-            "fit_intercept": [{"fit_intercept": False}], "bounds": [{"bounds": (-0.1, 3.0)}],
         },
     ),
     "EntryMomentsRegressor": (
-        {"epsilon": 0.02, **BOX},
-        {
-            "epsilon": [{"epsilon": 0.001}, {"epsilon": 0.3}], **_DELTAS,
-            "fit_intercept": [{"fit_intercept": False}], "bounds": [{"bounds": (-0.1, 3.0)}],
-        },
+        {"epsilon": 0.02, **BOX}, _ENTRIES,
     ),
     "CompressiveKMeans": (
         {"n_clusters": 1, "n_restarts": 1, "n_frequencies": 8, **BOX},
@@ -554,19 +547,15 @@ def test_descents_state_their_own_level() -> None:
     """Each of several draws is a release of its own; one with replacement has no simple bound."""
     X, y = _data(_SIGNS)
     options: dict[str, Any] = {"margin": 0.1, "radius": 1.0, "data_norm": 0.5}
-    for mu, draws in ((0.5, 1), (0.5, 4)):
-        with ledger() as book:
-            full_batch(X, y, mu=mu, n_steps=5, n_draws=draws,
-                       rng=stream(0, "ledger", "noise"), **options)  # fmt: skip
-        together = gaussian_delta(epsilon=1.0, sigma=1.0, sensitivity=mu * math.sqrt(draws))
-        assert book.delta(epsilon=1.0) == pytest.approx(together, rel=1e-3)
-        with ledger() as book:
-            phased(X, y, mu=mu, replacement=False, n_draws=draws,
-                   rng=stream(0, "ledger", "noise"), **options)  # fmt: skip
-        assert book.delta(epsilon=1.0) == pytest.approx(together, rel=1e-3)
+    options["rng"] = stream(0, "ledger", "noise")
+    for draws in (1, 4):
+        together = gaussian_delta(epsilon=1.0, sigma=1.0, sensitivity=0.5 * math.sqrt(draws))
+        for learn, told in ((full_batch, {"n_steps": 5}), (phased, {"replacement": False})):
+            with ledger() as book:
+                learn(X, y, mu=0.5, n_draws=draws, **told, **options)
+            assert book.delta(epsilon=1.0) == pytest.approx(together, rel=1e-3)
     with ledger() as book:
-        boosted(X, y, epsilon=1.0, delta=1e-6, accounting="mixture",
-                rng=stream(0, "ledger", "noise"), **options)  # fmt: skip
+        boosted(X, y, epsilon=1.0, delta=1e-6, accounting="mixture", **options)
     with pytest.raises(LedgerError, match="must state its sensitivity"):
         book.epsilon(delta=1e-6)
 
@@ -673,11 +662,11 @@ def test_joint_parallel_and_secret_draws() -> None:
 
 def test_ledgers_open_inside_each_other_and_watch_private_values() -> None:
     seen: list[Any] = []
+    given: dict[str, Any] = {"sensitivity": 0.5, "epsilon": 0.25}
+    given["rng"] = stream(0, "ledger", "noise")
     with ledger() as outer, ledger(lambda draw, of, added: seen.append(of)) as inner:
-        repairs.gamma_release([1.0, 2.0], sensitivity=0.5, epsilon=0.25,
-                              rng=stream(0, "ledger", "noise"))  # fmt: skip
-    repairs.gamma_release([1.0, 2.0], sensitivity=0.5, epsilon=0.25,
-                          rng=stream(0, "ledger", "noise"))  # fmt: skip
+        repairs.gamma_release([1.0, 2.0], **given)
+    repairs.gamma_release([1.0, 2.0], **given)
     assert len(outer) == len(inner) == 1
     np.testing.assert_array_equal(seen[0], [1.0, 2.0])
     assert outer.epsilon() == inner.epsilon() == 0.25

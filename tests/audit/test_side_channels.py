@@ -301,19 +301,6 @@ def test_training_values_are_found_wherever_they_are_kept(keep: str) -> None:
     assert "traces" in channels(report), str(report)
 
 
-def closure(data: Any, _: Any) -> Any:
-    return lambda: data[0]
-
-
-def generator(data: Any, _: Any) -> Any:
-    rows = data[0]
-    return (row for row in rows)
-
-
-def method(data: Any, _: Any) -> Any:
-    return data[0].sum
-
-
 class Slotted:
     """Keeps records in a slot."""
 
@@ -323,12 +310,19 @@ class Slotted:
         self.rows = rows
 
 
-@pytest.mark.parametrize(
-    "hide",
-    [closure, generator, method, lambda data, _: Slotted(data[0]), lambda data, _: iter(data[1])],
-)
-def test_training_values_are_found_in_what_cannot_be_pickled(hide: Callable[..., Any]) -> None:
-    assert "traces" in channels(look(planted(hide), noised=("mean", "extra")))
+HIDDEN: dict[str, Callable[..., Any]] = {
+    "a closure": lambda data, _: lambda: data[0],
+    "a generator": lambda data, _: (row for row in data[0]),
+    "a method": lambda data, _: data[0].sum,
+    "a slot": lambda data, _: Slotted(data[0]),
+    "an iterator": lambda data, _: iter(data[1]),
+}
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_training_values_are_found_in_what_cannot_be_pickled(name: str) -> None:
+    report = look(planted(HIDDEN[name]), noised=("mean", "extra"))
+    assert "traces" in channels(report)
 
 
 def test_a_leaked_iteration_count_is_found() -> None:

@@ -26,33 +26,24 @@ from dplit.sketching.release import plan_release
 from dplit.sketching.sketches import SketchMap, sketch
 from dplit.streams import stream
 
+CASES = {**ESTIMATORS, **RELEASES}
 #: Estimators that release nothing: their features are made without the data.
 NO_RELEASE = {"HatFeatures", "RandomFourierFeatures"}
 #: Public functions of the baselines that draw at random, and never see private records.
 NO_RECORDS = {"spread_centers"}
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
-def test_an_estimator_shows_nothing_but_its_noised_numbers(name: str) -> None:
-    case = ESTIMATORS[name]
-    report = case.report()
+@pytest.mark.parametrize("name", CASES)
+def test_nothing_shows_but_the_noised_numbers(name: str) -> None:
+    report = CASES[name].report()
     assert not report.violated, str(report)
-    assert report.n_raised == case.raised, str(report)
+    assert report.n_raised == CASES[name].raised, str(report)
 
 
-@pytest.mark.parametrize("name", RELEASES)
-def test_a_release_shows_nothing_but_its_noised_numbers(name: str) -> None:
-    case = RELEASES[name]
-    report = case.report()
-    assert not report.violated, str(report)
-    assert report.n_raised == case.raised, str(report)
-
-
-@pytest.mark.parametrize("name", [*ESTIMATORS, *RELEASES])
+@pytest.mark.parametrize("name", CASES)
 def test_a_users_floating_point_errors_tell_of_no_record(name: str) -> None:
     """Denormal and huge records where the user has every error raised: kills a bare product."""
-    case = {**ESTIMATORS, **RELEASES}[name]
-    report = case.report(errstate={"all": "raise"})
+    report = CASES[name].report(errstate={"all": "raise"})
     assert not report.violated, str(report)
 
 

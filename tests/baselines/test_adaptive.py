@@ -11,37 +11,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 from dplit import AdaSSPRegressor, SufficientStatisticsRegressor, audit
 from dplit._numerics.exact import gram_rounding
 from dplit.baselines import adaptive, linear, moment_sensitivity
 from dplit.mechanisms import gaussian_delta, gaussian_epsilon, gaussian_sigma
 from dplit.streams import stream
-from tests.estimator_checks import estimator_checks
 
 _GIVEN: dict[str, Any] = {"data_norm": 1.0, "bounds": (-1.0, 1.0), "random_state": 0}
-
-
-@estimator_checks(
-    [
-        AdaSSPRegressor(epsilon=1e6, data_norm=4.0, bounds=(-4.0, 4.0)),
-        AdaSSPRegressor(
-            epsilon=1e6, data_norm=4.0, bounds=(-4.0, 4.0), neighboring="replace_one",
-            fit_intercept=False,
-        ),
-    ]
-)  # fmt: skip
-def test_scikit_learn_checks_at_a_huge_budget(estimator: Any, check: Any) -> None:
-    check(estimator)
-
-
-@estimator_checks(
-    [AdaSSPRegressor(data_norm=4.0, bounds=(-4.0, 4.0))],
-    {"check_regressors_train": "a budget of 1 leaves nothing of 40 records"},
-)
-def test_scikit_learn_checks_at_the_default_budget(estimator: Any, check: Any) -> None:
-    check(estimator)
 
 
 def _data(n: int = 4000, d: int = 3) -> tuple[np.ndarray, np.ndarray]:
@@ -206,27 +183,3 @@ def test_ours_without_a_private_penalty_is_no_worse_where_budgets_are_small() ->
             ours = SufficientStatisticsRegressor(**options).fit(X, y).score(X, y)
             gaps.append(ours - AdaSSPRegressor(**options).fit(X, y).score(X, y))
     assert np.mean(gaps) > 4.0 * np.std(gaps) / math.sqrt(40)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"data_norm": None}, "data_norm must be given"),
-        ({"bounds": None}, "bounds"),
-        ({"epsilon": 0.0}, "epsilon"),
-        ({"delta": 0.0}, "delta"),
-        ({"rho": 1.0}, r"rho must be in \(0, 1\), got rho=1.0"),
-        ({"neighboring": "none"}, "neighboring"),
-    ],
-)
-def test_bad_arguments(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        AdaSSPRegressor(**{**_GIVEN, **change}).fit(*_data(20))
-
-
-def test_clones_of_a_generator_share_their_noise_and_fits_do_not() -> None:
-    X, y = _data(500)
-    model = AdaSSPRegressor(**{**_GIVEN, "random_state": np.random.default_rng(3)})
-    one, other = clone(model).fit(X, y), clone(model).fit(X, y)
-    np.testing.assert_array_equal(one.coef_, other.coef_)
-    assert (other.fit(X, y).coef_ != one.coef_).all()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 import math
-import pickle
 import warnings
 from typing import Any
 
@@ -25,46 +23,12 @@ from dplit import (
 from dplit.baselines import noisy_gradient_descent, objective_penalty
 from dplit.baselines._acceleration import accelerated_descent
 from dplit.streams import stream
-from tests.estimator_checks import estimator_checks
 
 Regressor, Classifier = PrivateAdditiveRegressor, PrivateAdditiveClassifier
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.* are too few for this budget"),
     pytest.mark.filterwarnings("ignore:the noise of"),
 ]
-_BOX: dict[str, Any] = {"box": (-4.0, 4.0)}
-
-
-@estimator_checks(
-    [
-        Regressor(epsilon=1e6, bounds=(-4.0, 4.0), **_BOX),
-        Regressor(
-            epsilon=1e6, bounds=(-4.0, 4.0), n_hats=2, neighboring="add_remove", public_size=100,
-            **_BOX,
-        ),
-        Classifier(epsilon=1e6, **_BOX),
-        Classifier(epsilon=1e6, loss="logistic", **_BOX),
-    ]
-)  # fmt: skip
-def test_scikit_learn_checks_at_a_huge_budget(estimator: Any, check: Any) -> None:
-    check(estimator)
-
-
-@estimator_checks(
-    [Regressor(bounds=(-4.0, 4.0), **_BOX)],
-    {"check_regressors_train": "200 records at epsilon = 1: the noise exceeds the signal"},
-)
-def test_scikit_learn_checks_of_the_regressor_at_the_default_budget(
-    estimator: Any, check: Any
-) -> None:
-    check(estimator)
-
-
-@estimator_checks([Classifier(**_BOX)])
-def test_scikit_learn_checks_of_the_classifier_at_the_default_budget(
-    estimator: Any, check: Any
-) -> None:
-    check(estimator)
 
 
 def _data(n: int = 4000, trial: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -352,79 +316,6 @@ def test_shapes_are_drawn_with_their_names() -> None:
     assert [ax.get_visible() for ax in wide.axes] == [True] * 5 + [False] * 3
     with pytest.raises(ValueError, match="not fitted"):
         _regressor().plot()
-
-
-_SHARED: list[tuple[dict[str, Any], str]] = [
-    ({"box": None}, "box must be given"),
-    ({"box": (1.0, -1.0)}, "box must be increasing"),
-    ({"indicators": ((2, 2),)}, "indicators must name a column once"),
-    ({"n_hats": 1}, "n_hats must be at least 2"),
-    ({"epsilon": 0.0}, "epsilon must be positive"),
-    ({"random_state": -1}, "random_state must be nonnegative"),
-]
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        *_SHARED,
-        ({"bounds": None}, "bounds must be given"),
-        ({"bounds": (1.0, 1.0)}, "bounds must be two increasing numbers"),
-        ({"delta": 0.0}, "delta must be"),
-        ({"neighboring": "replace_entry"}, "neighboring must be one of"),
-        ({"neighboring": "add_remove"}, "public_size must be given under add_remove"),
-    ],
-)
-def test_bad_parameters_of_the_regressor_are_named(changes: Any, message: str) -> None:
-    X, y = _data(40)
-    with pytest.raises(ValueError, match=message):
-        _regressor(**changes).fit(X, y)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        *_SHARED,
-        ({"delta": 0.5}, "delta must be below 1/2"),
-        ({"loss": "hinge"}, "loss must be one of"),
-        ({"neighboring": "add_remove"}, "neighboring must be 'replace_one'"),
-        ({"classes": ("a", "a")}, "classes must be two or more labels"),
-        ({"classes": (0, 1, 2), "delta": 0.0}, "delta must be in"),
-    ],
-)
-def test_bad_parameters_of_the_classifier_are_named(changes: Any, message: str) -> None:
-    X, y = _data(40)
-    with pytest.raises(ValueError, match=message):
-        _classifier(**changes).fit(X, y > 6.0)
-    with pytest.raises(ValueError, match="y must hold two classes unless classes is given"):
-        _classifier().fit(X, np.zeros(40))
-
-
-@pytest.mark.parametrize("make", [_regressor, _classifier])
-def test_random_states_mean_what_they_say(make: Any) -> None:
-    X, y = _data(100)
-    y = np.round(y > 6.0)
-    np.testing.assert_array_equal(make().fit(X, y).coef_, make().fit(X, y).coef_)
-    fresh = make(random_state=None)
-    assert (fresh.fit(X, y).coef_ != clone(fresh).fit(X, y).coef_).all()
-    assert "operating system" in fresh.privacy_statement_
-    shared = make(random_state=np.random.default_rng(3))
-    twin = clone(shared)
-    first = shared.fit(X, y).coef_
-    np.testing.assert_array_equal(first, twin.fit(X, y).coef_)
-    assert (first != shared.fit(X, y).coef_).all()
-
-
-@pytest.mark.parametrize("make", [_regressor, _classifier])
-def test_only_what_is_private_is_kept(make: Any) -> None:
-    X, y = _data(100)
-    model = make().fit(X, np.round(y > 6.0))
-    public = {"coef_", "intercept_", "shapes_", "epsilon_", "delta_", "neighboring_", "_map"}
-    public |= {"privacy_statement_", "n_features_in_"}
-    public |= {"sigma_", "_ends"} if make is _regressor else {"classes_"}
-    assert set(vars(model)) - public == set(inspect.signature(type(model)).parameters)
-    again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
 @pytest.mark.filterwarnings("error")

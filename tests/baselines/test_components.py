@@ -13,17 +13,6 @@ from dplit import audit
 from dplit.baselines import PrivatePCA
 from dplit.mechanisms import gaussian_epsilon
 from dplit.streams import stream
-from tests.estimator_checks import estimator_checks
-
-
-@estimator_checks(
-    [
-        PrivatePCA(1, epsilon=1e6, data_norm=10.0),
-        PrivatePCA(1, epsilon=1e6, data_norm=10.0, neighboring="replace_one"),
-    ]
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def test_with_a_huge_budget_it_is_the_singular_value_decomposition():
@@ -89,19 +78,3 @@ def test_it_warns_where_noise_alone_would_do():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         PrivatePCA(1, data_norm=1.0, random_state=0).fit(np.eye(4).repeat(100, 0))
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"data_norm": None}, "data_norm must be given"),
-        ({"n_components": 3}, "n_components must be at most 2, got n_components=3"),
-        ({"epsilon": 0.0}, "epsilon"),
-        ({"delta": 0.0}, "delta"),
-        ({"neighboring": "none"}, "neighboring"),
-    ],
-)
-def test_bad_arguments(change, message):
-    model = PrivatePCA(**{"n_components": 1, "data_norm": 1.0, **change})
-    with pytest.raises(ValueError, match=message):
-        model.fit(np.eye(2))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import itertools
 import math
-import pickle
 import warnings
 from typing import Any
 
@@ -13,7 +11,6 @@ import numpy as np
 import pytest
 from scipy.special import expit
 from scipy.stats import kstest
-from sklearn.base import clone
 
 import dplit.baselines.objective_classifier as module
 from dplit import ObjectivePerturbationClassifier
@@ -25,40 +22,9 @@ from dplit.baselines import (
     smallest_regularization,
 )
 from dplit.streams import stream
-from tests.estimator_checks import estimator_checks
 
 # scikit-learn's own checks, and audits, fit so few records that the estimator warns of its noise
 pytestmark = pytest.mark.filterwarnings("ignore:the noise of")
-
-VARIANTS: list[dict[str, Any]] = [
-    {},
-    {"loss": "logistic", "delta": 1e-5},
-    {"fit_intercept": False, "regularization": 0.01},
-]
-
-
-@estimator_checks(
-    [ObjectivePerturbationClassifier(epsilon=1e6, data_norm=4.0, **kind) for kind in VARIANTS[:2]]
-)
-def test_scikit_learn_checks_at_a_huge_budget(estimator: Any, check: Any) -> None:
-    check(estimator)
-
-
-@estimator_checks(
-    [ObjectivePerturbationClassifier(data_norm=4.0, **kind) for kind in VARIANTS[::2]],
-)
-def test_scikit_learn_checks_at_the_default_budget(estimator: Any, check: Any) -> None:
-    check(estimator)
-
-
-@estimator_checks(
-    [ObjectivePerturbationClassifier(data_norm=4.0, **VARIANTS[1])],
-    {"check_classifiers_train": "300 records at epsilon = 1: half the slope under Gaussian noise"},
-)
-def test_scikit_learn_checks_of_the_logistic_loss_at_the_default_budget(
-    estimator: Any, check: Any
-) -> None:
-    check(estimator)
 
 
 def _data(n: int = 3000, d: int = 4, trial: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -173,11 +139,6 @@ def test_the_default_penalty_is_the_first_with_short_noise_for_the_solver(
         assert doubled == 0 or _noise_for_the_solver(n, d, used / 2.0, **asked) > 0.2
 
 
-def _half_length(delta: float, coef: np.ndarray, penalty: float, rows: np.ndarray) -> float:
-    """Linear term that belongs to weights where all slopes are -1: the noise itself."""
-    return float(np.linalg.norm(2.0 * penalty * len(rows) * coef - rows.sum(axis=0)))
-
-
 @pytest.mark.parametrize("delta", [0.0, 1e-4])
 def test_noise_has_its_law(delta: float) -> None:
     """On margins below 1 - h the hinge is linear, so weights tell the noise. Kolmogorov and Smirnov
@@ -190,7 +151,7 @@ def test_noise_has_its_law(delta: float) -> None:
         model = _model(
             delta=delta, regularization=1e3, fit_intercept=False, epsilon=1.0, random_state=rng
         ).fit(X, y)
-        found.append(_half_length(delta, model.coef_, 1e3, X))
+        found.append(np.linalg.norm(2.0 * 1e3 * 40 * model.coef_))  # rows are 0: the noise itself
     if delta == 0.0:
         law = ("gamma", (3.0, 0.0, 1.0 / model.noise_))
         mean = 3.0 / model.noise_
@@ -238,63 +199,15 @@ def test_given_classes_are_kept_and_other_labels_count_as_the_first() -> None:
     np.testing.assert_array_equal(one.coef_, two.coef_)
 
 
-def test_more_than_two_classes_and_one_are_refused() -> None:
+def test_more_than_two_classes_are_refused() -> None:
     X, _ = _data(30)
     with pytest.raises(ValueError, match="Only binary classification is supported"):
         _model().fit(X, np.arange(30) % 3)
-    with pytest.raises(ValueError, match="y must hold two classes unless classes is given"):
-        _model().fit(X, np.zeros(30))
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"data_norm": None}, "data_norm must be given"),
-        ({"data_norm": -1.0}, "data_norm must be positive"),
-        ({"epsilon": 0.0}, "epsilon must be positive"),
-        ({"delta": 0.5}, "delta must be below 1/2"),
-        ({"delta": -0.1}, "delta must be"),
-        ({"loss": "hinge"}, "loss must be one of"),
-        ({"smoothing": 0.0}, "smoothing must be positive"),
-        ({"regularization": 0.0}, "regularization must be positive"),
-        ({"neighboring": "add_remove"}, "neighboring must be 'replace_one'"),
-        ({"classes": ("a", "a")}, "classes must be two labels"),
-        ({"random_state": -1}, "random_state must be nonnegative"),
-    ],
-)
-def test_bad_parameters_are_named(changes: dict[str, Any], message: str) -> None:
-    X, y = _data(40)
-    with pytest.raises(ValueError, match=message):
-        _model(**changes).fit(X, y)
 
 
 def test_a_text_is_no_intercept() -> None:
     with pytest.raises(TypeError, match="fit_intercept must be True or False"):
         _model(fit_intercept="no").fit(*_data(40))
-
-
-def test_random_states_mean_what_they_say() -> None:
-    X, y = _data(100)
-    np.testing.assert_array_equal(_model().fit(X, y).coef_, _model().fit(X, y).coef_)
-    fresh = _model(random_state=None)
-    assert (fresh.fit(X, y).coef_ != clone(fresh).fit(X, y).coef_).all()
-    assert "operating system" in fresh.privacy_statement_
-    shared = _model(random_state=np.random.default_rng(3))
-    twin = clone(shared)
-    first = shared.fit(X, y).coef_
-    np.testing.assert_array_equal(first, twin.fit(X, y).coef_)
-    assert (first != shared.fit(X, y).coef_).all()
-
-
-def test_only_what_is_private_is_kept() -> None:
-    X, y = _data(100)
-    model = _model().fit(X, y)
-    public = {"classes_", "coef_", "intercept_", "regularization_", "noise_", "epsilon_", "delta_"}
-    public |= {"neighboring_", "privacy_statement_", "n_features_in_"}
-    given = set(inspect.signature(ObjectivePerturbationClassifier).parameters)
-    assert set(vars(model)) - public == given
-    again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
 @pytest.mark.filterwarnings("error")

@@ -32,6 +32,9 @@ from dplit.baselines.summaries import merge_summaries, summarise
 from dplit.mechanisms import gaussian_delta, gaussian_sigma
 from dplit.streams import stream
 
+MODEL = SufficientStatisticsRegressor(bounds=(-1.0, 1.0), data_norm=1.0)
+TABLE = {"a": np.full(3, 0.5), "b": np.full(3, 0.25)}
+
 
 def test_momentum_has_a_largest_value() -> None:
     """Kills a time without a bound, and a larger bound."""
@@ -91,33 +94,11 @@ def test_texts_of_arrow_are_no_numbers() -> None:
         numbers("a", pyarrow.array([["x"]]))
 
 
-@pytest.mark.parametrize(("delta", "goal"), [(0.0, 3.0), (1e-5, 2.0)])
-def test_two_classes_have_the_penalty_that_is_asked_for(delta: float, goal: float) -> None:
-    """Many records and few columns: nothing demands more. Kills a descent where the penalty is not
-    raised, and a goal that is not divided by records and budget."""
-    model = PrivateAdditiveClassifier(box=(-1, 1), epsilon=2.0, delta=delta, loss="logistic")
-    assert model._penalty(10_000, 5) == pytest.approx(goal / (10_000 * 2.0), rel=1e-3)
-    hard = PrivateAdditiveClassifier(box=(-1, 1), epsilon=0.01, delta=delta, loss="logistic")
-    raised = hard._penalty(20, 5000)
-    assert raised is None if delta else raised is not None
-
-
 def test_objects_of_numpy_are_no_numbers() -> None:
     """A list of objects is read, an array of them is refused. Kills either rule for both."""
     assert numbers("a", [1, 2.5]).tolist() == [1.0, 2.5]
     with pytest.raises(TypeError, match="must hold numbers"):
         numbers("a", np.array([1, 2.5], object))
-
-
-@pytest.mark.parametrize(
-    ("loss", "classes", "told"),
-    [("logistic", (0, 1), True), ("huberised_hinge", (0, 1), False),
-     ("huberised_hinge", (0, 1, 2), True)],
-)  # fmt: skip
-def test_probabilities_are_of_losses_that_model_them(loss: Any, classes: Any, told: bool) -> None:
-    """Kills one condition for two, and an answer without meaning."""
-    model = PrivateAdditiveClassifier(box=(-1, 1), loss=loss, classes=classes)
-    assert hasattr(model, "predict_proba") is told
 
 
 @pytest.mark.parametrize("epsilon", [0.03, 0.1, 0.3, 1.0, 3.0, 7.0])
@@ -142,15 +123,14 @@ def test_a_replaced_record_moves_a_schedule_twice_as_far() -> None:
 
 def test_a_summary_knows_the_ends_of_its_labels() -> None:
     """In one block, in several, and merged. Kills the other end, and that of one block alone."""
-    model = SufficientStatisticsRegressor(bounds=(-1.0, 1.0), data_norm=1.0)
     X, y = np.full((6, 1), 0.5), np.array([0.5, -0.25, 0.0, 0.75, -0.5, 0.25])
     table = {"a": X[:, 0], "b": y}
-    whole = summarise(table, model, columns=["a"], target="b")
+    whole = summarise(table, MODEL, columns=["a"], target="b")
     low, high = whole.ends
     assert low / high == pytest.approx(-0.5 / 0.75)
-    assert summarise(table, model, columns=["a"], target="b", batch_rows=2).ends == (low, high)
+    assert summarise(table, MODEL, columns=["a"], target="b", batch_rows=2).ends == (low, high)
     parts = [{name: values[k : k + 3] for name, values in table.items()} for k in (0, 3)]
-    found = [summarise(part, model, columns=["a"], target="b") for part in parts]
+    found = [summarise(part, MODEL, columns=["a"], target="b") for part in parts]
     assert merge_summaries(found).ends == (low, high)
 
 
@@ -191,18 +171,14 @@ def test_parts_go_to_workers_where_that_is_asked_for(
         return [work(*task) for task in tasks]
 
     monkeypatch.setattr(summaries, "_run", run)
-    model = SufficientStatisticsRegressor(bounds=(-1.0, 1.0), data_norm=1.0)
-    table = {"a": np.full(3, 0.5), "b": np.full(3, 0.25)}
-    summarise(table, model, columns=["a"], target="b", distributed=distributed)
+    summarise(TABLE, MODEL, columns=["a"], target="b", distributed=distributed)
     assert asked == [distributed]
 
 
 def test_no_part_is_an_empty_summary(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kills a folder without a row group that is refused."""
     monkeypatch.setattr(summaries, "_run", lambda by_dask, work, tasks: [])
-    model = SufficientStatisticsRegressor(bounds=(-1.0, 1.0), data_norm=1.0)
-    table = {"a": np.full(3, 0.5), "b": np.full(3, 0.25)}
-    assert summarise(table, model, columns=["a"], target="b").count == 0
+    assert summarise(TABLE, MODEL, columns=["a"], target="b").count == 0
 
 
 @pytest.mark.parametrize("loss", ["logistic", "huberised_hinge"])
@@ -275,23 +251,11 @@ def test_bands_follow_the_width_of_the_bounds_and_not_where_they_lie() -> None:
         np.testing.assert_allclose(one.band, two.band)
 
 
-def test_few_records_are_warned_of_and_many_are_not() -> None:
-    """Kills a warning of the opposite."""
-    model = NoisyGradientClassifier(neighboring="replace_one", epsilon=0.01)
-    spread = np.full(12, 0.3)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model._schedule(10_000_000, 2, spread)
-    with pytest.warns(UserWarning, match="too few for this budget"):
-        model._schedule(2, 2, spread)
-
-
 @pytest.mark.parametrize("model", [SufficientStatisticsRegressor, object()])
 def test_what_has_no_moments_is_refused_by_name(model: Any) -> None:
     """A class in place of a model. Kills either condition for both."""
-    table = {"a": np.full(3, 0.5), "b": np.full(3, 0.25)}
     with pytest.raises(TypeError, match="model must be a SufficientStatisticsRegressor"):
-        summarise(table, model, columns=["a"], target="b")
+        summarise(TABLE, model, columns=["a"], target="b")
 
 
 def test_persons_of_arrow_are_numbers_or_texts() -> None:
@@ -335,14 +299,3 @@ def test_two_scores_become_one_by_their_difference(monkeypatch: pytest.MonkeyPat
     model.fit(X, (X[:, 0] > 0.0).astype(int))
     assert np.ravel(model.coef_).tolist() == [3.0]
     assert model.intercept_ == 5.0
-
-
-def test_records_of_one_hash_count_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kills ties that are left to the order of the file."""
-    monkeypatch.setattr(summaries, "_scrambled", lambda rows: np.zeros(rows.shape[1], np.uint64))
-    rows = np.arange(12, dtype=np.int32)[None]
-    codes, order = np.repeat([0, 1], 6), stream(0, "ties", "data").permutation(12)
-    kept = rows[0, summaries._chosen(codes, rows, 2)]
-    again = rows[0, order][summaries._chosen(codes[order], rows[:, order], 2)]
-    assert sorted(kept.tolist()) == sorted(again.tolist())
-    assert len(kept) == 4

@@ -41,6 +41,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 NAMES = ["a", "b", "c"]
 _GIVEN: dict[str, Any] = {"data_norm": 2.0, "bounds": (-1.0, 3.0), "random_state": 0}
 _RELATIONS = ("add_remove", "replace_one")
+_TWO: dict[str, Any] = {"group": "who", "rows_each": 2}
 
 
 def _data(n: int = 1000) -> tuple[np.ndarray, np.ndarray]:
@@ -350,21 +351,19 @@ def test_equal_hashes_are_told_apart_by_the_records(monkeypatch: pytest.MonkeyPa
         summaries, "_scrambled", lambda rows: np.zeros(rows.shape[1], np.uint64)
     )  # fmt: skip
     table = _persons()
-    given: dict[str, Any] = {"group": "who", "rows_each": 2}
-    whole = _of(table, MODELS[0], **given)
+    whole = _of(table, MODELS[0], **_TWO)
     back = _rows(table, np.arange(len(table["y"]))[::-1])
-    np.testing.assert_array_equal(_of(back, MODELS[0], **given).gram, whole.gram)
+    np.testing.assert_array_equal(_of(back, MODELS[0], **_TWO).gram, whole.gram)
 
 
 def test_a_person_in_two_kept_summaries_is_refused() -> None:
     table = _persons()
-    given: dict[str, Any] = {"group": "who", "rows_each": 2}
-    parts = [_of(_rows(table, slice(k, None, 2)), MODELS[0], **given) for k in range(2)]
+    parts = [_of(_rows(table, slice(k, None, 2)), MODELS[0], **_TWO) for k in range(2)]
     with pytest.raises(ValueError, match="must not share a person, whose records must be") as told:
         parts[0].merge(parts[1])
     assert not any(str(person) in str(told.value) for person in table["who"] if person > 9)
     with pytest.raises(TypeError, match="persons must be integers in all parts, or texts in all"):
-        parts[0].merge(_of(_persons(text=True), MODELS[0], **given))
+        parts[0].merge(_of(_persons(text=True), MODELS[0], **_TWO))
     pa = pytest.importorskip("pyarrow")
     broken = pa.array([b"\xff7125", b"a"]).view(pa.string())
     for who in (
@@ -378,7 +377,7 @@ def test_a_person_in_two_kept_summaries_is_refused() -> None:
     ):
         rows: dict[str, Any] = {**_rows(table, slice(0, 2)), "who": who}
         with pytest.raises(TypeError, match="group column 'who' must hold integers up to int64"):
-            _of(rows, MODELS[0], **given)
+            _of(rows, MODELS[0], **_TWO)
 
 
 @pytest.mark.parametrize("relation", _RELATIONS)
@@ -521,9 +520,8 @@ def test_two_processes_and_a_worker_that_dies(cluster: Any, tmp_path: Path) -> N
     died = _of(parts("once"), MODELS[0])
     assert (tmp_path / "died").exists()
     np.testing.assert_array_equal(died.gram, whole.gram)
-    given: dict[str, Any] = {"group": "who", "rows_each": 2}
-    few = _of(parts("no"), MODELS[0], **given)
-    np.testing.assert_array_equal(few.gram, _of(_persons(), MODELS[0], **given).gram)
+    few = _of(parts("no"), MODELS[0], **_TWO)
+    np.testing.assert_array_equal(few.gram, _of(_persons(), MODELS[0], **_TWO).gram)
     with pytest.raises(ValueError, match=r"part 4: column 'b' must have no missing .* summarised"):
         _of(parts("nan"), MODELS[0])
     X, y = _data()

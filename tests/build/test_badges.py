@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from scripts import badges
+from scripts import badges, pairs
 from scripts.badges import Bases, dependencies, read_cell
 from scripts.files import write_json
 from scripts.layout import Layout
@@ -138,8 +138,7 @@ def make(toy: Toy) -> None:
         entries.append(here)
     toy.path("notebooks/alpha.md").write_text(text, encoding="utf-8")
     toy.path("src/dplit/alpha/claims.yml").write_text("".join(entries), encoding="utf-8")
-    done = toy.run("sync")
-    assert done.returncode == 0, done.stderr
+    pairs.sync(Layout(toy.root))
 
 
 @pytest.fixture(scope="module")
@@ -311,14 +310,13 @@ def test_one_claim_is_measured_alone_and_nothing_is_written(measured: tuple[Toy,
     assert "alp-nothing" in done.stderr
 
 
-def test_a_chapter_that_fails_is_said_with_its_cell(fresh: Callable[[], Toy]) -> None:
-    toy = fresh()
-    toy.edit("notebooks/alpha.md", "glue_numbers(alp_double", "1 / 0\nglue_numbers(alp_double")
-    assert toy.run("sync").returncode == 0
-    done = toy.run("badges", "alpha")
+def test_a_chapter_that_fails_is_said_with_its_cell(measured: tuple[Toy, str]) -> None:
+    toy = measured[0]
+    toy.rewrite("glue_numbers(bet_double", "1 / 0\nglue_numbers(bet_double", "beta")
+    done = toy.run("badges", "beta")
     assert done.returncode != 0
-    assert "alpha: code cell 3 failed: ZeroDivisionError" in done.stderr
-    assert not toy.path("results/alpha.badges.json").exists()
+    assert "beta: code cell 3 failed: ZeroDivisionError" in done.stderr
+    assert not toy.path("results/beta.badges.json").exists()
 
 
 def test_dependencies_are_followed_by_names() -> None:

@@ -215,23 +215,17 @@ def outcome(tmp_path: Path, code: int, messages: str = "") -> Outcome:
 
 
 def test_a_failure_is_explained_by_its_cell_its_messages_or_its_signal(tmp_path: Path) -> None:
+    """A chapter's parameters have many lines; kills a cut after eight."""
     said = "Kernel is running over TCP without encryption\n\nOSError: full\n"
     assert execute.explain(outcome(tmp_path, 1, said)) == ["OSError: full"]
     assert execute.explain(outcome(tmp_path, -9)) == ["ended by signal SIGKILL"]
     assert execute.explain(outcome(tmp_path, 3)) == ["exit code 3"]
-    error = {"output_type": "error", "ename": "ValueError", "evalue": "bad\nworse"}
-    cells = [{"source": "a"}, {"source": ["x = 1\n", "y"], "outputs": [error]}]
-    (tmp_path / "out.ipynb").write_text(json.dumps({"cells": cells}))
-    assert execute.explain(outcome(tmp_path, 1)) == ["cell 2 (x = 1)", "ValueError: bad", "worse"]
-
-
-def test_a_message_shows_every_parameter_of_a_chapter(tmp_path: Path) -> None:
-    """Eight names after the first line; kills a cut after eight lines."""
     lines = ["unknown parameter epsilno.", *(f"  name{i}: float" for i in range(12))]
     error = {"output_type": "error", "ename": "ParameterError", "evalue": "\n".join(lines)}
-    cells = [{"source": "check_parameters()", "outputs": [error]}]
+    cells = [{"source": "a"}, {"source": ["x = 1\n", "y"], "outputs": [error]}]
     (tmp_path / "out.ipynb").write_text(json.dumps({"cells": cells}))
-    assert execute.explain(outcome(tmp_path, 1))[2:] == lines[1:]
+    told = execute.explain(outcome(tmp_path, 1))
+    assert told == ["cell 2 (x = 1)", f"ParameterError: {lines[0]}", *lines[1:]]
 
 
 KILLED = """\
@@ -349,8 +343,7 @@ kept.show(fig, caption="A line.", alt="A line that rises from one to two, on a w
 
 @pytest.mark.build
 def test_paper_archives_once_and_keeps_an_archive_that_checked_more(toy: Any) -> None:
-    toy.edit("notebooks/alpha.md", "The end", DRAWN + "The end")
-    assert toy.run("sync").returncode == 0
+    toy.rewrite("The end", DRAWN + "The end")
     done = toy.run("paper", "alpha")
     assert done.returncode == 0, done.stdout + done.stderr
     path = toy.path("results/alpha.json")
@@ -359,31 +352,31 @@ def test_paper_archives_once_and_keeps_an_archive_that_checked_more(toy: Any) ->
     assert archived["claims"][0]["parameters"]["scale"] == "paper"
     curve = {"x": [1, 2], "y": [1.5, 3.0], "low": None, "high": None, "trials": 9}
     assert archived["curves"]["fig-alp"] == {"settings": {}, "curves": {"line": curve}}
-    toy.edit("notebooks/alpha.md", "The end", "The very end")
-    assert toy.run("sync").returncode == 0
+    toy.rewrite("The end", "The very end")
     assert "nothing changed since" in toy.run("paper", "alpha").stdout  # prose has no numbers
     before = path.read_bytes()
-    toy.edit("notebooks/alpha.md", "equal(numbers.double(2.0), 4.0, how", "not_run(reason")
-    assert toy.run("sync").returncode == 0
+    toy.rewrite("equal(numbers.double(2.0), 4.0, how", "not_run(reason")
     done = toy.run("paper", "alpha")
     assert done.returncode == 1
     assert "results/alpha.json was kept: it checked alp-thm1" in done.stdout
     assert path.read_bytes() == before
 
 
-@pytest.mark.build
-def test_a_run_says_first_that_the_registry_names_what_does_not_exist(toy: Any) -> None:
-    """Kills a contributor's run that says all passed of a claim whose function is misspelt."""
-    toy.edit("src/dplit/alpha/claims.yml", "alpha.numbers.", "alpha.numbers.no_")
-    done = toy.run("chapter", "alpha")
-    assert re.search(
-        r"the registry: alp-thm1: dplit.alpha.numbers.no_\w+ does not exist", done.stdout
-    )
-    assert done.stdout.index("the registry") < done.stdout.index("alpha: running")
+CAUGHT = """\
+import socket
+try:
+    socket.create_connection(("192.0.2.1", 80), timeout=5)
+except OSError as error:
+    print(error)
+"""
 
 
 @pytest.mark.build
 def test_chapter_runs_beside_the_book_and_refuses_bad_parameters(toy: Any) -> None:
+    """Also kills a run whose kernel reaches beyond this machine, and one that says all passed of a
+    claim whose function is misspelt in the registry.
+    """
+    toy.rewrite("glue_numbers(", f"{CAUGHT}glue_numbers(")
     before = {p: p.read_bytes() for p in toy.path("book/chapters").iterdir()}
     done = toy.run("chapter", "alpha", "-p", "epsilon", "2")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -395,12 +388,16 @@ def test_chapter_runs_beside_the_book_and_refuses_bad_parameters(toy: Any) -> No
     text = re.sub(r"<[^>]+>", "", page.read_text())
     assert "A run beside the book" in text
     assert "made with epsilon = 2." in text
+    assert "a chapter runs without a network" in text
     assert "dplit-passed" in page.read_text()
     assert "Works cited" in text
     assert site_check.broken_links(page, toy.path("_build")) == []
     assert sorted(p.name for p in page.parent.iterdir() if p.name.startswith(".")) == []
+    toy.edit("src/dplit/alpha/claims.yml", "alpha.numbers.", "alpha.numbers.no_")
     done = toy.run("chapter", "alpha", "-p", "epsilom", "2")
     assert done.returncode == 1
+    fault = r"the registry: alp-thm1: dplit.alpha.numbers.no_\w+ does not exist.*: running"
+    assert re.search(fault, done.stdout, re.DOTALL)
     assert "unknown parameter epsilom" in done.stdout
     assert "epsilon: float = 1.0" in done.stdout
     assert before == {p: p.read_bytes() for p in toy.path("book/chapters").iterdir()}

@@ -195,7 +195,7 @@ def test_nothing_is_archived_on_stand_ins(medical_here: Path) -> None:
 )
 def test_a_chapter_depends_on_all_results_that_it_reads(slug: str, names: set[str]) -> None:
     """Kills a score of mutation that is written anew and not shown."""
-    parts = digest.chapter_parts(Layout(Path(__file__).resolve().parents[2]), slug)
+    parts = digest.chapter_parts(ROOT, slug)
     assert {n for n in parts if n.startswith("results/")} == {f"results/{n}.json" for n in names}
 
 

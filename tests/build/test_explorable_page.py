@@ -46,8 +46,7 @@ def page(built: Toy, tmp_path_factory: pytest.TempPathFactory) -> Any:
     root = tmp_path_factory.mktemp("explorable") / "repository"
     shutil.copytree(built.root, root, symlinks=True)
     toy = Toy(root)
-    toy.edit("notebooks/alpha.md", "The end", CELL)
-    assert toy.run("sync").returncode == 0
+    toy.rewrite("The end", CELL)
     assert toy.book() == ["alpha"]
     return toy.path("_build/html/book/chapters/alpha.html")
 

@@ -6,12 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from scripts import render
-from scripts.digest import named_results, notebook_code
+from scripts import render, runs
 from scripts.files import BuildError
 from scripts.layout import Layout
-
-ROOT = Layout(Path(__file__).resolve().parents[2])
 
 
 @pytest.fixture
@@ -42,8 +39,13 @@ def test_a_slug_names_its_record_where_one_is_wanted(layout: Layout) -> None:
 def test_a_slug_without_a_lesson_names_its_supplement(layout: Layout) -> None:
     assert layout.check_name("taught") == "taught"
     assert layout.check_name("waiting") == "waiting_supplement"
-    with pytest.raises(BuildError, match=r"NAME must be a chapter \(basics, ours, .*got NAME='x'"):
-        layout.check_name("x")
+    refused = r"NAME must be a chapter \(basics, ours, .*got NAME='x'"
+    for command in (
+        lambda: runs.chapter(layout, "x", [], print),
+        lambda: runs.preview(layout, "x", print),
+    ):
+        with pytest.raises(BuildError, match=refused):
+            command()
 
 
 def test_the_old_address_of_a_paper_without_a_lesson_leads_on(layout: Layout) -> None:
@@ -52,9 +54,3 @@ def test_the_old_address_of_a_paper_without_a_lesson_leads_on(layout: Layout) ->
     (page,) = layout.html.rglob("*.html")
     assert page == layout.html / "book" / "chapters" / "waiting.html"
     assert 'location.replace("waiting_supplement.html" + location.hash)' in page.read_text()
-
-
-@pytest.mark.parametrize("name", ROOT.lessons())
-def test_a_lesson_reads_results_that_exist(name: str) -> None:
-    for kept in named_results(notebook_code(ROOT.notebooks / f"{name}.ipynb")):
-        assert (ROOT.results / f"{kept}.json").is_file()

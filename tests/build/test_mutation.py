@@ -233,11 +233,10 @@ def test_a_loose_test_lets_mutants_live_and_a_sharp_one_does_not(toy: Any) -> No
     kept = json.loads(toy.path("results/mutation.json").read_text())
     assert kept["beta"] == {"killed": 0, "mutants": 2}
     assert kept["alpha"] == {"killed": 2, "mutants": 2}  # and what beta came to stays
-    assert "NAME must be claims or chapters" in toy.run("mutate", "gamma").stderr
 
 
 def test_unknown_names_are_refused() -> None:
-    with pytest.raises(BuildError, match="got nothing"):
+    with pytest.raises(BuildError, match="NAME must be claims or chapters, got nothing"):
         mutate._chosen({"erm-a": {"slug": "erm"}}, ["nothing"])
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -189,33 +188,6 @@ class TestGroup:
 """
 
 
-def test_marks_are_read_from_functions_classes_and_modules(tmp_path: Path) -> None:
-    layout = Layout(tmp_path)
-    (tmp_path / "tests" / "erm").mkdir(parents=True)
-    (tmp_path / "tests" / "erm" / "test_x.py").write_text(textwrap.dedent(TESTS))
-    found = marks.marked_tests(layout)
-    a, b = "tests/erm/test_x.py::test_a", "tests/erm/test_x.py::TestGroup::test_b"
-    assert [test.node for test in found] == [a, b]
-    assert marks.nodes_by_claim(found) == {
-        "erm-thm1": [b, a],
-        "erm-thm2": [b, a],
-        "erm-thm3": [b],
-    }
-    assert found[0].source.startswith('@pytest.mark.claim("erm-thm2")')
-    assert found[0].source.endswith("assert x")
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [("def test_(:", "does not parse"), ("@pytest.mark.claim(X)\ndef test_a(): ...", "a string")],
-)
-def test_marks_that_cannot_be_read_are_refused(tmp_path: Path, text: str, message: str) -> None:
-    (tmp_path / "tests").mkdir()
-    (tmp_path / "tests" / "test_x.py").write_text(text)
-    with pytest.raises(BuildError, match=message):
-        marks.marked_tests(Layout(tmp_path))
-
-
 COLLECT = """
 import pytest, sys
 class Plugin:
@@ -228,21 +200,32 @@ sys.exit(pytest.main(["--collect-only", "-q", "-p", "no:cacheprovider", "tests"]
 """
 
 
-def test_marks_agree_with_pytests_own_collection(tmp_path: Path) -> None:
-    (tmp_path / "tests").mkdir()
-    (tmp_path / "tests" / "test_x.py").write_text(textwrap.dedent(TESTS))
+def test_marks_are_read_from_functions_classes_and_modules(tmp_path: Path) -> None:
+    """As pytest collects them, and sorted."""
+    folder = tmp_path / "tests" / "erm"
+    folder.mkdir(parents=True)
+    (folder / "test_x.py").write_text(TESTS)
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n  claim(id): x\n  site: x\n")
+    found = marks.marked_tests(Layout(tmp_path))
+    a, b = "tests/erm/test_x.py::test_a", "tests/erm/test_x.py::TestGroup::test_b"
+    assert [test.node for test in found] == [a, b]
+    assert found[0].source.startswith('@pytest.mark.claim("erm-thm2")')
+    assert found[0].source.endswith("assert x")
+    ours = marks.nodes_by_claim(found)
+    assert ours == {"erm-thm1": [b, a], "erm-thm2": [b, a], "erm-thm3": [b]}
     done = subprocess.run(
         [sys.executable, "-c", COLLECT], cwd=tmp_path, capture_output=True, text=True, check=True
     )
-    lines = [line.split() for line in done.stdout.split("\n") if line.startswith("MARK ")]
-    ours = marks.nodes_by_claim(marks.marked_tests(Layout(tmp_path)))
-    read = {(claim, node) for claim, nodes in ours.items() for node in nodes}
-    assert {(claim, node) for _, claim, node in lines} == read
+    lines = [line.split()[1:] for line in done.stdout.split("\n") if line.startswith("MARK ")]
+    assert {tuple(line) for line in lines} == {(c, node) for c in ours for node in ours[c]}
 
 
-def test_every_mark_of_this_repository_names_a_registered_claim(root: Path) -> None:
-    from dplit.claims import load_registry
-
-    marked = marks.nodes_by_claim(marks.marked_tests(Layout(root)))
-    assert sorted(marked.keys() - load_registry().keys()) == []
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("def test_(:", "does not parse"), ("@pytest.mark.claim(X)\ndef test_a(): ...", "a string")],
+)
+def test_marks_that_cannot_be_read_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_x.py").write_text(text)
+    with pytest.raises(BuildError, match=message):
+        marks.marked_tests(Layout(tmp_path))

@@ -176,30 +176,3 @@ def test_comparison_by_hand():
     assert comparison_slack(0.9, 0.5) == pytest.approx(0.9 * 0.5 + 0.1 * 1.5 - 0.2)
     assert comparison_slack(0.9, -0.5) == pytest.approx(0.9 * 1.5 + 0.1 * 0.5 - 0.2 - 0.8)
     assert comparison_slack(0.9, 0.5, root=True) == pytest.approx(math.sqrt(0.8))
-
-
-@pytest.mark.claim("erm-eq4")
-def test_power_exponent_recovers_a_power():
-    x = np.array([1.0, 3.0, 10.0])
-    assert power_exponent(x, 5 * x**-0.7) == pytest.approx(-0.7, rel=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: wave_errors(0.0), "regularization must be positive"),
-        (lambda: wave_spectrum(0), "n_terms must be at least 1"),
-        (lambda: spectral_error(1.0, eigenvalues=[-1.0], coefficients=[1.0]), "nonnegative"),
-        (lambda: spectral_error(1.0, eigenvalues=[1.0], coefficients=[1.0, 2.0]), "one for each"),
-        (lambda: hinge_source_bound(1.0, source=0.0, source_norm=1.0), "source must be positive"),
-        (lambda: source_exponent(1.0, loss="pinball"), "loss must be one of"),
-        (lambda: power_exponent([1.0, 1.0], [1.0, 2.0]), "x not constant"),
-        (lambda: power_exponent([1.0, 2.0], [0.0, 2.0]), "positive numbers"),
-        (lambda: regularized_target([[1.0]], [1.0, 2.0], regularization=1.0), "1 entries"),
-        (lambda: regularized_target([[-1.0]], [1.0], regularization=1.0), "positive semidefinite"),
-        (lambda: comparison_slack(1.1, 0.0), r"eta must be in \[0, 1\]"),
-    ],
-)
-def test_bad_input_is_named(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

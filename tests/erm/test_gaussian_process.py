@@ -219,65 +219,16 @@ def test_audit_of_the_oracle_against_its_curve():
 def test_the_object_is_the_curators():
     oracle = _oracle(stream(0, "gp", "noise"))
     for leave in (pickle.dumps, copy.copy, copy.deepcopy):
-        with pytest.raises(TypeError, match="holds the records"):
+        with pytest.raises(TypeError, match="GaussianProcessOracle holds the records"):
             leave(oracle)
     public = {name for name in vars(oracle) if not name.startswith("_")}
     assert public == {"delta", "epsilon", "mu", "sensitivity", "sigma"}
 
 
-@pytest.mark.parametrize(
-    ("change", "error", "message"),
-    [
-        ({"epsilon": 0.0}, ValueError, "epsilon must be positive"),
-        ({"delta": 0.0}, ValueError, r"delta must be in \(0, 1\)"),
-        ({"delta": 1.0}, ValueError, r"delta must be in \(0, 1\)"),
-        ({"sensitivity": -1.0}, ValueError, "sensitivity must be positive"),
-        ({"jitter": 0.0}, ValueError, "jitter must be positive"),
-        ({"coefficients": [1.0]}, ValueError, "coefficients must have 20 entries"),
-        ({"rng": 0}, TypeError, "rng must be a numpy.random.Generator"),
-    ],
-)
-def test_bad_arguments_are_named(change, error, message):
-    options = {"rng": stream(0, "gp", "noise"), **change}
-    with pytest.raises(error, match=message):
-        _oracle(**options)
-
-
-@pytest.mark.parametrize(
-    ("points", "error", "message"),
-    [
-        ([0.0, 1.0], ValueError, "points must have 2 axes"),
-        ([[0.0]], ValueError, "points must have 2 columns"),
-        ([[math.nan, 0.0]], ValueError, "points must be finite"),
-        ([["a", "b"]], TypeError, "points must be numeric"),
-        ([[1j, 0.0]], TypeError, "points must be real"),
-        (np.empty((0, 2)), ValueError, "points must not be empty"),
-    ],
-)
-def test_bad_points_are_named(points, error, message):
-    with pytest.raises(error, match=message):
-        _oracle(stream(0, "gp", "noise")).answer(points)
-
-
-def test_kernels_that_are_none_are_refused():
+def test_a_kernel_that_is_not_semidefinite_is_refused():
     rng = stream(0, "gp", "noise")
     options = {"sensitivity": 1.0, "epsilon": 1.0, "delta": 1e-5, "rng": rng}
-    with pytest.raises(TypeError, match="kernel must be callable"):
-        GaussianProcessOracle("gaussian", [[0.0]], [1.0], **options)
     oracle = GaussianProcessOracle(lambda X, Z: -gaussian_kernel(X, Z, width=1.0), [[0.0]], [1.0],
                                    **options)  # fmt: skip
     with pytest.raises(np.linalg.LinAlgError, match="positive semidefinite to within jitter"):
         oracle.answer([[0.5]])
-
-
-def test_functions_name_bad_arguments():
-    with pytest.raises(ValueError, match="gram must have shape"):
-        distinguishing_power([1.0], np.eye(2), sigma=1.0)
-    with pytest.raises(ValueError, match="sigma must be positive"):
-        distinguishing_power([1.0], [[1.0]], sigma=0.0)
-    with pytest.raises(np.linalg.LinAlgError):
-        distinguishing_power([1.0, 0.0], [[1.0, 2.0], [2.0, 1.0]], sigma=1.0)
-    with pytest.raises(ValueError, match="false_positive_rate must be in"):
-        largest_power([1.5], mu=1.0)
-    with pytest.raises(ValueError, match="mu must be nonnegative"):
-        largest_power([0.5], mu=-1.0)

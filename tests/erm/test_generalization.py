@@ -129,13 +129,9 @@ def test_random_mechanism_uses_half_of_its_budget():
     """Its rows have nearly the same sum, so half of epsilon is for them; 600 scores come close."""
     gap = exact_gap(*random_mechanism(2, 1, 600, epsilon=1.0, rng=stream(1, "erm-rem1", "data")))
     assert 0.48 < gap.epsilon <= 0.52
-    assert np.median(gap_values(5)) == pytest.approx(1.0, abs=0.1)
-
-
-def gap_values(number):
-    """Values of a large mechanism: the median of an absolute Cauchy variable is 1."""
-    _, values = random_mechanism(number, 1, 4000, epsilon=1.0, rng=stream(2, "erm-rem1", "data"))
-    return values
+    # the median of an absolute Cauchy variable is 1
+    _, values = random_mechanism(5, 1, 4000, epsilon=1.0, rng=stream(2, "erm-rem1", "data"))
+    assert np.median(values) == pytest.approx(1.0, abs=0.1)
 
 
 @pytest.mark.claim("erm-rem1")
@@ -145,24 +141,3 @@ def test_gap_scales_with_the_values():
     assert large.sample == pytest.approx(1e6 * small.sample, rel=1e-14)
     bound = generalization_bound(epsilon=0.5, mean=large.sample)
     assert large.sample - large.population == pytest.approx(0.75 * bound, rel=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: generalization_bound(epsilon=0.0), "epsilon must be positive"),
-        (lambda: generalization_bound(epsilon=1.0, mean=-1.0), "mean must be nonnegative"),
-        (lambda: generalization_bound(epsilon=1.0, side="left"), "side must be one of"),
-        (lambda: response_gap(1, epsilon=1.0), "k must be at least 2"),
-        (lambda: subset_gap(3, 0, 0.5, epsilon=1.0), "m must be at least 1"),
-        (lambda: subset_gap(3, 1, 1.0, epsilon=1.0), r"p must be in \(0, 1\)"),
-        (lambda: subset_mechanism(10, 9, 0.5, epsilon=1.0), "at most 1e7 entries"),
-        (lambda: exact_gap(np.eye(3)[:2], np.eye(3)), r"k\*\*m rows"),
-        (lambda: exact_gap(np.eye(2), np.eye(2)), "positive probabilities"),
-        (lambda: exact_gap(np.full((2, 2), 0.5), -np.eye(2)), "values must be nonnegative"),
-        (lambda: exact_gap(np.full((2, 2), 0.5), [[1, np.nan]]), "values must be finite"),
-    ],
-)
-def test_bad_input_is_named(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from scipy.optimize import linprog
@@ -58,20 +56,3 @@ def test_fit_is_the_minimum_over_function_and_intercept():
     limits = [(None, None), *[(0, None)] * 21]
     solution = linprog(cost, A_ub=rows, b_ub=-np.ones(21), bounds=limits)
     assert solution.x[0] == pytest.approx(1.0)
-
-
-def test_bad_input_is_named():
-    with pytest.raises(ValueError, match="y must hold both labels, got only 1"):
-        fit_with_intercept([[0.0], [1.0]], [1, 1], regularization=1.0)
-    with pytest.raises(ValueError, match="y must hold the two labels"):
-        fit_with_intercept([[0.0], [1.0]], [0, 1], regularization=1.0)
-    with pytest.raises(ValueError, match="regularization must be positive"):
-        fit_with_intercept([[0.0], [1.0]], [-1, 1], regularization=0.0)
-    with pytest.raises(ValueError, match="X must be finite"):
-        fit_with_intercept([[math.nan], [1.0]], [-1, 1], regularization=1.0)
-    with pytest.raises(ValueError, match="n_records must be odd"):
-        majority_pair(4, radius=1.0)
-    with pytest.raises(ValueError, match="n_records must be at least 3"):
-        majority_pair(1, radius=1.0)
-    with pytest.raises(ValueError, match="radius must be positive"):
-        majority_pair(3, radius=0.0)

@@ -75,37 +75,20 @@ def test_an_eigenvalue_below_zero_is_found(m, exponent):
 
 
 @pytest.mark.parametrize(
-    ("gram", "error", "message"),
+    ("gram", "message"),
     [
-        ([[1.0, 0.5], [0.4, 1.0]], ValueError, "gram must be symmetric"),
-        ([[1.0, 2.0], [2.0, 1.0]], ValueError, "gram must be positive semidefinite"),
-        ([[-1.0]], ValueError, "gram must be positive semidefinite"),
-        ([[1.0, math.nan], [math.nan, 1.0]], ValueError, "gram must be finite"),
-        ([[1.0, 0.0]], ValueError, "gram must be a square real matrix"),
-        ([1.0], ValueError, "gram must have 2 axes"),
-        ([["a"]], TypeError, "gram must be numeric"),
-        (np.zeros((0, 0)), ValueError, "gram must not be empty"),
-        (np.array([[1j]]), ValueError, "gram must be a square real matrix"),
+        ([[1.0, 0.5], [0.4, 1.0]], "gram must be symmetric"),
+        ([[1.0, 2.0], [2.0, 1.0]], "gram must be positive semidefinite"),
+        ([[-1.0]], "gram must be positive semidefinite"),
+        ([[1.0, 0.0]], "gram must be a square real matrix"),
+        ([1.0], "gram must have 2 axes"),
+        (np.zeros((0, 0)), "gram must not be empty"),
+        (np.array([[1j]]), "gram must be a square real matrix"),
     ],
 )
-def test_what_is_no_gram_matrix_is_named(gram, error, message):
-    with pytest.raises(error, match=message):
+def test_what_is_no_gram_matrix_is_named(gram, message):
+    with pytest.raises(ValueError, match=message):
         _check_gram(gram)
-
-
-def test_bad_points_are_named():
-    with pytest.raises(ValueError, match="width must be positive"):
-        gaussian_kernel([0.0], [0.0], width=0.0)
-    with pytest.raises(ValueError, match="same number of columns, got 1 and 2"):
-        linear_kernel([0.0], [[0.0, 1.0]])
-    with pytest.raises(ValueError, match="X must hold real points"):
-        linear_kernel(np.zeros((1, 1, 1)), [0.0])
-    with pytest.raises(ValueError, match="n_frequencies must be at least 1"):
-        trigonometric_features([0.0], n_frequencies=0)
-    with pytest.raises(ValueError, match="x must have 1 axes"):
-        trigonometric_features([[0.0]])
-    with pytest.raises(TypeError, match="x must be real"):
-        trigonometric_features([1j])
 
 
 def test_rows_of_a_gram_matrix_have_its_inner_products_and_its_rank():

@@ -115,36 +115,3 @@ def test_repeated_points_are_welcome():
         index = [3 if k == i else k for k in range(3)]
         expected = _norm(_refit(K, y, [0, 1, 2], 0.03) - _refit(K, y, index, 0.03), K)
         assert found[i, 0] == pytest.approx(expected, rel=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        (([[1.0, 2.0], [2.0, 1.0]], [0.0, 0.0], 1.0), ValueError, "positive semidefinite"),
-        ((np.eye(2), [0.0], 1.0), ValueError, "gram and y must agree, got 2 rows and 1 targets"),
-        ((np.eye(2), [0.0, math.nan], 1.0), ValueError, "y must be finite"),
-        ((np.eye(2), [0.0, 1.0], 0.0), ValueError, "regularization must be positive"),
-    ],
-)
-def test_bad_samples_are_named(arguments, error, message):
-    gram, y, lam = arguments
-    with pytest.raises(error, match=message):
-        RidgeNeighbours(gram, y, regularization=lam)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        ((np.zeros((3, 1)), [1.0], [0.0]), ValueError, "cross must have 2 rows"),
-        ((np.zeros((2, 2)), [1.0], [0.0, 0.0]), ValueError, "an entry for each column"),
-        ((np.zeros((2, 1)), [1.0], [math.inf]), ValueError, "labels must be finite"),
-        ((np.zeros(2), [1.0], [0.0]), ValueError, "cross must have 2 axes"),
-        ((np.zeros((2, 1)), [1j], [0.0]), TypeError, "diagonal must be real"),
-    ],
-)
-def test_bad_candidates_are_named(arguments, error, message):
-    near = RidgeNeighbours(np.eye(2), [1.0, 0.0], regularization=1.0)
-    with pytest.raises(error, match=message):
-        near.replacement_distances(*arguments)
-    with pytest.raises(ValueError, match="label_bound must be positive"):
-        near.worst_replacement(np.zeros((2, 1)), [1.0], label_bound=0.0)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
@@ -37,16 +35,20 @@ def _brute(points, labels, loss, regularization):
     return minimize_scalar(objective, bounds=(-10, 10), method="bounded", options={"xatol": 1e-9}).x
 
 
+HINGES = [
+    (1, 0.5, 1.0),
+    (2, 0.25, 1.0),
+    (3, 1 / 6, 1.0),
+    (7, 0.2, 0.3),
+    (9, 0.7, 0.2),
+    (11, 0.5, 2.0),
+    (100, 0.1, 1.0),
+    (100, 0.1, 2.0),
+    (101, 0.1, 1.0),
+    (101, 0.1, 2.0),
+]
 PAIRS = [
-    (hinge_pair(n_records=m, regularization=lam, kappa=k), "hinge", lam)
-    for m, lam, k in [
-        (1, 0.5, 1.0),
-        (2, 0.25, 1.0),
-        (100, 0.1, 1.0),
-        (101, 0.1, 1.0),
-        (7, 0.2, 0.3),
-        (11, 0.5, 2.0),
-    ]
+    (hinge_pair(n_records=m, regularization=lam, kappa=k), "hinge", lam) for m, lam, k in HINGES
 ]
 PAIRS += [
     (close_hinge_pair(gap=gap, regularization=lam), "hinge", lam)
@@ -80,17 +82,7 @@ def test_pairs_differ_in_the_last_record_only(pair, loss, regularization):
 
 
 @pytest.mark.claim("erm-svm-noise", "erm-def2")
-@pytest.mark.parametrize(
-    ("m", "lam", "kappa"),
-    [
-        (1, 0.5, 1.0),
-        (2, 0.25, 1.0),
-        (3, 1 / 6, 1.0),
-        (100, 0.1, 2.0),
-        (101, 0.1, 2.0),
-        (9, 0.7, 0.2),
-    ],
-)
+@pytest.mark.parametrize(("m", "lam", "kappa"), HINGES)
 def test_the_hinge_pair_attains_theorem_2(m, lam, kappa):
     pair = hinge_pair(n_records=m, regularization=lam, kappa=kappa)
     bound = lipschitz_stability(lipschitz=1.0, regularization=lam, n_records=m, kappa=kappa)
@@ -116,29 +108,5 @@ def test_margins_are_inside_where_the_closed_forms_need_it():
         hinge_pair(n_records=5, regularization=0.099)
     with pytest.raises(ValueError, match=r"regularization must be at least 0\.5"):
         close_hinge_pair(gap=0.1, regularization=0.49)
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (lambda: hinge_pair(n_records=4, regularization=0.1), ValueError, "must be at least 0.125"),
-        (lambda: hinge_pair(n_records=1.0, regularization=1.0), TypeError, "must be an integer"),
-        (lambda: hinge_pair(n_records=3, regularization=0.0), ValueError, "must be positive"),
-        (lambda: close_hinge_pair(gap=1.0), ValueError, r"gap must be in \(0, 1\)"),
-        (lambda: close_hinge_pair(gap=0.1, regularization=math.nan), ValueError, "not be NaN"),
-        (lambda: ridge_pair(n_records=0, regularization=1.0), ValueError, "at least 1"),
-        (
-            lambda: ridge_pair(n_records=1, regularization=1.0, label_bound=-1.0),
-            ValueError,
-            "label_bound must be positive",
-        ),
-        (
-            lambda: hinge_pair(n_records=1, regularization=1.0).values([[1.0]]),
-            ValueError,
-            "points must have 1 axes",
-        ),
-    ],
-)
-def test_bad_input_is_named(call, error, message):
-    with pytest.raises(error, match=message):
-        call()
+    with pytest.raises(ValueError, match="points must have 1 axes"):
+        edge.values([[1.0]])

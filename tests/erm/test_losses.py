@@ -103,29 +103,3 @@ def test_small_logistic_terms_bound_the_divergence_without_cancellation():
 def test_other_labels_are_refused(loss, y):
     with pytest.raises(ValueError, match=r"y must hold the two labels -1 and \+1"):
         _check_targets(loss, y)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        (("huber", [0.0], [0.0]), ValueError, "loss must be one of"),
-        (("squared", [0.0], [math.nan]), ValueError, "y must be finite"),
-        (("squared", [math.inf], [0.0]), ValueError, "predictions must be finite"),
-        (("squared", [0.0, 1.0], [0.0]), ValueError, "predictions must have 1 entries"),
-        (("squared", 0.0, [0.0]), ValueError, "predictions must have 1 entries"),
-        (("squared", [0.0], [[0.0]]), ValueError, "y must have 1 axes"),
-        (("hinge", [0.0], ["yes"]), TypeError, "y must be numeric"),
-        (("squared", [0.0], [1j]), TypeError, "y must be real"),
-    ],
-)
-def test_bad_input_is_named(arguments, error, message):
-    with pytest.raises(error, match=message):
-        loss_values(*arguments)
-
-
-@pytest.mark.parametrize("tau", [0.0, 1.0, -0.1, math.nan])
-def test_levels_outside_the_unit_interval_are_refused(tau):
-    with pytest.raises(ValueError, match="tau must"):
-        loss_values("pinball", [0.0], [0.0], tau=tau)
-    with pytest.raises(ValueError, match="tau must"):
-        lipschitz_constant("pinball", tau=tau)

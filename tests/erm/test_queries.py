@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import math
-import pickle
 
 import numpy as np
 import pytest
@@ -103,10 +101,10 @@ def test_budget_and_memory():
 def test_two_answers_no_longer_cancel_the_noise():
     """Hinge pair on the line, records at 1: the difference that revealed the shift is noisy now.
 
-    Event: the answer at 1 exceeds the one at -1, the likelihood-ratio test of the pair. 10,000 runs
+    Event: the answer at 1 exceeds the one at -1, the likelihood-ratio test of the pair. 3,000 runs
     a side at confidence 0.9999; with half the noise it is caught.
     """
-    m, lam, eps, runs = 101, 0.1, 1.0, 10_000
+    m, lam, eps, runs = 101, 0.1, 1.0, 3_000
     slope, change = 0.5 / (lam * m), 1 / (lam * m)
     noise = {}
     for w in (slope, -slope):
@@ -129,32 +127,3 @@ def test_two_answers_no_longer_cancel_the_noise():
         return audit_hits(*hits, runs, epsilon=eps, confidence=0.9999).violated
 
     assert run_controls(alarm).sound
-
-
-def test_the_object_is_the_curators():
-    oracle = _oracle(stream(0, "query", "noise"))
-    for leave in (pickle.dumps, copy.deepcopy):
-        with pytest.raises(TypeError, match="QueryOracle holds the records"):
-            leave(oracle)
-
-
-@pytest.mark.parametrize(
-    ("change", "error", "message"),
-    [
-        ({"epsilon": 0.0}, ValueError, "epsilon must be positive"),
-        ({"n_queries": 0}, ValueError, "n_queries must be at least 1"),
-        ({"n_queries": 2.0}, TypeError, "n_queries must be an integer"),
-        ({"sensitivity": 0.0}, ValueError, "sensitivity must be positive"),
-        ({"weights": [1.0]}, ValueError, "coefficients must have 2 entries"),
-        ({"kernel": None}, TypeError, "kernel must be callable"),
-        ({"rng": None}, TypeError, "rng must be"),
-    ],
-)
-def test_bad_arguments_are_named(change, error, message):
-    options = {"rng": stream(0, "query", "noise"), **change}
-    with pytest.raises(error, match=message):
-        _oracle(**options)
-    with pytest.raises(ValueError, match="kappa must be positive"):
-        query_scale(n_queries=1, sensitivity=1.0, epsilon=1.0, kappa=0.0)
-    with pytest.raises(ValueError, match="points must have 2 columns"):
-        _oracle(stream(0, "query", "noise")).answer([[math.pi]])

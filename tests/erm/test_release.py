@@ -136,33 +136,3 @@ def test_fresh_answers_add_up_and_a_random_function_does_not(q):
     )
     whole = release_epsilon(*pair.values(points), reading="random_function", **setting)
     assert whole == pytest.approx(0.5)
-
-
-@pytest.mark.parametrize(
-    ("change", "error", "message"),
-    [
-        ({"scale": 0.0}, ValueError, "scale must be positive"),
-        ({"scale": math.nan}, ValueError, "scale must not be NaN"),
-        ({"rng": 3}, TypeError, "rng must be a numpy.random.Generator"),
-        ({"releases": 0}, ValueError, "releases must be at least 1"),
-        ({"values": []}, ValueError, "values must not be empty"),
-        ({"values": [math.nan]}, ValueError, "values must be finite"),
-        ({"values": [1j]}, TypeError, "values must be real"),
-        ({"values": [[1.0]]}, ValueError, "values must have 1 axes"),
-        ({"values": ["x"]}, TypeError, "values must be numeric"),
-    ],
-)
-def test_bad_input_is_named(change, error, message):
-    arguments = {"values": VALUES, "scale": 1.0, "rng": _noise(), "releases": 2, **change}
-    for function in (release_scalar_shift, release_random_function, _release_classifier):
-        with pytest.raises(error, match=message):
-            function(arguments["values"], **{k: v for k, v in arguments.items() if k != "values"})
-
-
-def test_bad_readings_and_lengths_are_named():
-    with pytest.raises(ValueError, match="reading must be one of"):
-        release_epsilon([0.0], [1.0], scale=1.0, reading="other")
-    with pytest.raises(ValueError, match="neighbour must have 1 entries"):
-        release_epsilon([0.0], [1.0, 2.0], scale=1.0)
-    with pytest.raises(ValueError, match="scale must be positive"):
-        release_epsilon([0.0], [1.0], scale=-1.0)

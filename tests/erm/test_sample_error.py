@@ -45,17 +45,3 @@ def test_sample_error_has_mean_zero_and_a_small_modulus(m):
 @pytest.mark.claim("erm-prop4")
 def test_modulus_bound_is_attained_by_one_fair_coin():
     assert mean_coin_error(1)[1] == sample_error_bound(n_records=1, loss_bound=1.0) == 0.5
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: hoeffding_bound(0.0, n_records=1, radius=1), "deviation must be positive"),
-        (lambda: coin_tail(0.5, n_records=0), "n_records must be at least 1"),
-        (lambda: sample_error_bound(n_records=1, loss_bound=0), "loss_bound must be positive"),
-        (lambda: mean_coin_error(0), "n_records must be at least 1"),
-    ],
-)
-def test_bad_input_is_named(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

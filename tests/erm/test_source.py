@@ -89,18 +89,3 @@ def test_coefficients_of_the_step_by_quadrature():
     for k in range(1, 7):
         value = 2 * quad(lambda x, k=k: math.sqrt(2) * math.sin(2 * math.pi * k * x), 0, 0.5)[0]
         assert a[k - 1] == pytest.approx(value, abs=1e-9)
-
-
-def test_bad_input_is_named():
-    with pytest.raises(ValueError, match="eigenvalues must be positive"):
-        source_norm([1.0], [0.0], 0.5)
-    with pytest.raises(ValueError, match="eigenvalues must be positive, one for each"):
-        source_norm([1.0, 2.0], [1.0], 0.5)
-    with pytest.raises(ValueError, match="r must be nonnegative"):
-        source_norm([1.0], [1.0], -0.5)
-    with pytest.raises(ValueError, match="n_frequencies must be at least 1"):
-        trigonometric_spectrum(0)
-    with pytest.raises(TypeError, match="n_terms must be an integer"):
-        step_coefficients(2.0)
-    with pytest.raises(ValueError, match="gram must be positive semidefinite"):
-        operator_spectrum([[0.0, 1.0], [1.0, 0.0]])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,16 +46,13 @@ def _problem(n: int = 300, task: str = "regression") -> Problem:
     return Problem("small", task, X, y, public, math.sqrt(2.0), box)
 
 
-def _regression(**changes: Any) -> Any:
-    table = {k: v for k, v in _table(changes.pop("n", 600)).items() if k != "c"}
-    facts = {"target": "y", "bounds": {**_BOUNDS, "y": (-0.5, 1.5)}, "random_state": 0}
-    return choose(table, **{**facts, **changes})
+def _choice(target: str, n: int = 600, **facts: Any) -> Any:
+    table = {name: values for name, values in _table(n).items() if name in ("a", "b", target)}
+    return choose(table, target=target, **{"random_state": 0, **facts})
 
 
-def _classes(**changes: Any) -> Any:
-    table = {k: v for k, v in _table(changes.pop("n", 600)).items() if k != "y"}
-    facts = {"target": "c", "bounds": _BOUNDS, "classes": ("in", "out"), "random_state": 0}
-    return choose(table, **{**facts, **changes})
+_regression = partial(_choice, "y", bounds={**_BOUNDS, "y": (-0.5, 1.5)})
+_classes = partial(_choice, "c", bounds=_BOUNDS, classes=("in", "out"))
 
 
 @pytest.mark.parametrize(

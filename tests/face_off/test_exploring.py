@@ -60,12 +60,12 @@ def regression(table: Any = None, **changes: Any) -> Exploration:
     return explore(columns() if table is None else table, **{**stated, **changes})
 
 
-def classification(classes: Any, **changes: Any) -> Exploration:
+def classification(classes: Any, table: Any = None, **changes: Any) -> Exploration:
     stated: dict[str, Any] = {
         "target": "class", "bounds": BOUNDS, "categories": SIDES, "ignore": ["y"],
         "classes": classes, "epsilons": (0.3, 30.0), "n_splits": 1,
     }  # fmt: skip
-    return explore(columns(), **{**stated, **changes})
+    return explore(columns() if table is None else table, **{**stated, **changes})
 
 
 @pytest.fixture(scope="module")
@@ -81,11 +81,9 @@ def three() -> Exploration:
 def test_a_score_is_that_of_the_estimator_on_the_stated_split(found: Exploration) -> None:
     """By hand, exactly; kills another split, training scores, another budget or stream of noise."""
     table = columns()
-    facts = state_facts(
-        list(table), target="y", bounds={**BOUNDS, "y": (0, 9)}, categories=SIDES,
-        ignore=["class"], classes=None, fill=None,
-    )  # fmt: skip
-    problem = load_problem(table, facts)
+    told: dict[str, Any] = {"bounds": {**BOUNDS, "y": (0, 9)}, "categories": SIDES}
+    told |= {"ignore": ["class"], "classes": None, "fill": None}
+    problem = load_problem(table, state_facts(list(table), target="y", **told))
     assert set(found.scores) == {m.name for m in MECHANISMS if m.task == "regression"}
     for name in ("additive", "sufficient_statistics"):
         for s in range(2):
@@ -196,10 +194,9 @@ def test_two_classes_are_learnt_by_all() -> None:
 
 
 def test_a_mechanism_for_two_classes_refuses_three() -> None:
-    facts = state_facts(
-        ["x", "y"], target="y", bounds={"x": (0, 1)}, classes=("a", "b", "c"), categories=None,
-        fill=None, ignore=None,
-    )  # fmt: skip
+    told: dict[str, Any] = {"bounds": {"x": (0, 1)}, "classes": ("a", "b", "c")}
+    told |= dict.fromkeys(("categories", "fill", "ignore"))
+    facts = state_facts(["x", "y"], target="y", **told)
     problem = load_problem({"x": [0.5] * 12, "y": ["a", "b", "c"] * 4}, facts)
     rule = r"classes must be two for margin \(additive, noisy_gradient learn more\), got"
     with pytest.raises(ValueError, match=rule):
@@ -211,10 +208,7 @@ def test_a_mechanism_for_two_classes_refuses_three() -> None:
 @pytest.mark.usefixtures("quick")
 def test_one_class_and_a_constant_label_are_no_special_case() -> None:
     table = columns(40) | {"class": ["low"] * 40, "y": np.full(40, 3.0)}
-    stated: dict[str, Any] = {"bounds": BOUNDS, "categories": SIDES, "epsilons": (1.0,)}
-    one = explore(
-        table, target="class", classes=("low", "high"), ignore=["y"], n_splits=1, **stated
-    )
+    one = classification(("low", "high"), table=table, epsilons=(1.0,))
     assert one.trivial.tolist() == one.not_private["linear"].tolist() == [1.0]
     flat = regression(table, n_splits=1)
     assert all(np.all(np.isfinite(values)) for values in flat.scores.values())

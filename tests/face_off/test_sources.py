@@ -1,4 +1,4 @@
-"""Tables of other packages are read as CSV files are; facts in Python; what agrees nowhere."""
+"""Frames and Parquet files are read as CSV files are; facts in Python; what agrees nowhere."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ import pandas as pd
 import polars
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from dplit.face_off import tables
 from dplit.face_off.sources import TableError
 from dplit.face_off.tables import Facts, header_of, load_problem, state_facts
 
 HEADER = ["age", "sex", "smoker", "note", "cost"]
+IN_PYTHON: dict[str, Any] = dict.fromkeys(("categories", "classes", "fill", "ignore"))
 
 
 def facts(**changes: Any) -> Facts:
     stated: dict[str, Any] = {
         "target": "cost",
         "bounds": {"age": (20, 100), "smoker": (0, 1), "cost": (0, 1000)},
-        "categories": {"sex": ("f", "m")},
-        "ignore": ["note"],
     }
-    return state_facts(HEADER, **{**stated, "classes": None, "fill": None, **changes})
+    changes = {"categories": {"sex": ("f", "m")}, **changes}
+    return state_facts(HEADER, **{**stated, **IN_PYTHON, "ignore": ["note"], **changes})
 
 
 FRAMES: dict[str, Callable[[dict[str, list[Any]]], Any]] = {
@@ -39,6 +40,7 @@ FRAMES: dict[str, Callable[[dict[str, list[Any]]], Any]] = {
     "polars": lambda columns: polars.DataFrame(columns, strict=False),
     "dask": lambda columns: dask.dataframe.from_pandas(pd.DataFrame(columns), npartitions=2),
     "pyarrow": pa.table,
+    "parquet": pa.table,
     "mapping": dict,
     "arrays": lambda columns: {c: np.array(v, object) for c, v in columns.items()},
 }
@@ -55,19 +57,28 @@ def records(n: int = 53) -> dict[str, list[Any]]:
     }
 
 
+def framed(name: str, columns: dict[str, list[Any]], folder: Path) -> Any:
+    """Return the columns as a table of that kind, or as a file of row groups of 7."""
+    frame = FRAMES[name](columns)
+    if name != "parquet":
+        return frame
+    parquet.write_table(frame, folder / "a.parquet", row_group_size=7)
+    return folder / "a.parquet"
+
+
 @pytest.mark.parametrize("name", FRAMES)
 def test_a_frame_is_read_as_its_csv_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     """In chunks of 10; kills rows that a seam loses or doubles, other names, and truth values that
-    are numbers in one source and missing in another.
+    are numbers in one source and missing in another. An empty frame says so.
     """
     monkeypatch.setattr(tables, "_CHUNK", 10)
     held = records()
     with (tmp_path / "a.csv").open("w", newline="") as file:
         csv.writer(file).writerows([HEADER, *zip(*held.values(), strict=True)])
     expected = load_problem(tmp_path / "a.csv", facts())
-    frame = FRAMES[name](held)
+    frame = framed(name, held, tmp_path)
     assert header_of(frame) == HEADER
     found = load_problem(frame, facts())
     assert found.X.shape == (53, 4)
@@ -75,6 +86,8 @@ def test_a_frame_is_read_as_its_csv_is(
     assert np.array_equal(found.y, expected.y)
     assert set(found.X[:, 3]) == {-1.0, 0.0, 1.0}
     assert len(np.unique(found.X, axis=0)) > 40  # the comparison is not of constants
+    with pytest.raises(TableError, match="at least one record"):
+        load_problem(framed(name, {c: [] for c in HEADER}, tmp_path), facts())
 
 
 @pytest.mark.parametrize("missing", [None, float("nan"), "", "  ", pd.NA])
@@ -166,10 +179,7 @@ def test_facts_in_python_are_those_in_json() -> None:
 def test_what_is_missing_is_told_in_python() -> None:
     """All at once, in a form that runs; kills the form of papermill, and one without texts."""
     with pytest.raises(TableError) as told:
-        state_facts(
-            HEADER, target="cost", bounds={"age": (20, 100)}, categories=None, classes=None,
-            fill=None, ignore=None,
-        )  # fmt: skip
+        state_facts(HEADER, target="cost", bounds={"age": (20, 100)}, **IN_PYTHON)
     lines = str(told.value).split("\n  ")
     assert lines[1].endswith("or for classes classes=('FIRST', 'SECOND')")
     form = eval(f"dict({lines[2].partition(': ')[2]})")
@@ -177,23 +187,6 @@ def test_what_is_missing_is_told_in_python() -> None:
     assert form == {"bounds": {"age": (20, 100)} | blank}
     assert eval(f"dict({lines[4].partition(': ')[2]})") == {"ignore": ("sex", "smoker", "note")}
     assert "-p" not in str(told.value)
-
-
-WRONG: dict[str, tuple[dict[str, Any], str]] = {
-    "no mapping": ({"bounds": [1, 2]}, "bounds must be a mapping {'NAME': ...}, got bounds=[1, 2]"),
-    "a number": ({"ignore": 3}, "ignore must be a tuple ('value', ...), got ignore=3"),
-    "one class": ({"classes": ("a",)}, "classes must be two or more"),
-    "no number": ({"bounds": {"age": (float("nan"), 1)}}, "age must be two increasing numbers"),
-    "equal": ({"bounds": {"age": (1, 1)}}, "age must be two increasing numbers"),
-}
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_statement_in_python_is_refused_with_its_rule(name: str) -> None:
-    changes, message = WRONG[name]
-    with pytest.raises(TableError) as told:
-        facts(**changes)
-    assert message in str(told.value)
 
 
 def test_indicators_are_the_places_of_each_text() -> None:
@@ -216,11 +209,9 @@ def test_three_thousand_columns_are_read_and_told(tmp_path: Path) -> None:
     path = tmp_path / "wide.csv"
     path.write_text("\n".join([",".join(header), *[",".join(["0.5"] * 3000)] * 12]))
     with pytest.raises(TableError) as told:
-        state_facts(header_of(path), target="c0", bounds={"c0": (0, 1)}, categories=None,
-                    classes=None, fill=None, ignore=None)  # fmt: skip
+        state_facts(header_of(path), target="c0", bounds={"c0": (0, 1)}, **IN_PYTHON)
     assert "'c2999': ('LOW', 'HIGH')" in str(told.value)
-    stated = state_facts(header, target="c0", bounds=dict.fromkeys(header, (0, 1)), categories=None,
-                         classes=None, fill=None, ignore=None)  # fmt: skip
+    stated = state_facts(header, target="c0", bounds=dict.fromkeys(header, (0, 1)), **IN_PYTHON)
     problem = load_problem(path, stated)
     assert problem.X.shape == (12, 2999)
     assert np.all(problem.X == 0.0)
@@ -238,13 +229,6 @@ def test_an_empty_file_says_so(tmp_path: Path, content: bytes, message: str) -> 
     (tmp_path / "a.csv").write_bytes(content)
     with pytest.raises(TableError, match=message):
         load_problem(tmp_path / "a.csv", facts())
-
-
-@pytest.mark.parametrize("name", FRAMES)
-def test_an_empty_frame_says_so(name: str) -> None:
-    frame = FRAMES[name]({c: [] for c in HEADER})
-    with pytest.raises(TableError, match="at least one record"):
-        load_problem(frame, facts())
 
 
 def test_what_is_no_table_is_refused() -> None:

@@ -92,14 +92,12 @@ def test_bad_input_is_named():
     rng = np.random.default_rng(0)
     with pytest.raises(ValueError, match=r"power of two of columns, got X of shape \(2, 3\)"):
         hadamard_transform(np.zeros((2, 3)))
-    with pytest.raises(ValueError, match="X"):
+    with pytest.raises(ValueError, match="X must be finite"):
         hadamard_transform([[np.nan, 0.0]])
     with pytest.raises(ValueError, match="n_components must be at most 8, got n_components=9"):
         hadamard_projection(5, 9, rng=rng)
     with pytest.raises(ValueError, match="n_components"):
         sign_projection(5, 0, rng=rng)
-    with pytest.raises(TypeError, match="rng"):
-        sign_projection(5, 2, rng=0)  # type: ignore[arg-type]
     projection = hadamard_projection(5, 4, rng=rng)
     with pytest.raises(ValueError, match=r"X must have 5 columns, got X of shape \(2, 4\)"):
         projection.transform(np.zeros((2, 4)))

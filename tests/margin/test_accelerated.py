@@ -159,12 +159,6 @@ def test_the_default_number_of_steps():
     assert _default_steps("accelerated", **args | {"n_samples": 10**6}) == 400
 
 
-def test_several_labels_are_refused():
-    X, y = _records()
-    with pytest.raises(ValueError, match="one axis"):
-        accelerated(X, np.stack([y, y]), **SIZES, mu=1.0, n_steps=2, rng=_noise())
-
-
 def test_a_plan_is_for_records_of_its_size():
     X, y = _records()
     plan = plan_descent((600, 7), Ball(0.1, 2.0, 1.5), mu=1.0, solver="accelerated")

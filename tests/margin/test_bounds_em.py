@@ -61,30 +61,3 @@ def test_relative_bound_covers_its_two_steps(epsilon):
 def test_relative_bound_by_hand():
     bound = bounds_em.relative_bound(0.2, log_budget=50.0, n_samples=1000, epsilon=0.5)
     assert bound == pytest.approx(0.2 + math.sqrt(0.02) + 0.6, rel=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("call", "text"),
-    [
-        (
-            lambda: bounds_em.cover_terms(
-                normalized_margin=0.5, n_samples=10, epsilon=0.0, beta=0.1
-            ),
-            "epsilon must be positive",
-        ),
-        (
-            lambda: bounds_em.cover_terms(
-                normalized_margin=0.5, n_samples=10, epsilon=1.0, beta=0.0
-            ),
-            "beta must be in",
-        ),
-        (lambda: bounds_em.chernoff_upper(-0.1, rate=0.1), "error must be nonnegative"),
-        (
-            lambda: bounds_em.relative_bound(1.5, log_budget=1.0, n_samples=1, epsilon=1.0),
-            "margin_error must be in",
-        ),
-    ],
-)
-def test_bad_input(call, text):
-    with pytest.raises(ValueError, match=text):
-        call()

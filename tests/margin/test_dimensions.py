@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from dplit.features import hadamard_projection, sign_projection
+from dplit.features import sign_projection
 from dplit.margin import covers as dimensions
 from dplit.streams import stream
 
@@ -82,66 +82,3 @@ def test_fast_rule_by_hand():
     rate, log_order = 900 * 0.25 / (1 + 0.5 / 3), math.log(1024)
     t = log_order + math.sqrt(log_order**2 + rate)
     assert bound == pytest.approx(2 * 3 * 1024 * math.exp(-t / 2) * 2, rel=1e-9)
-
-
-@pytest.mark.claim("margin-lemA")
-def test_fast_projection_at_its_rule():
-    """d = 4096, 20 points and a comparator, 61 vectors, 15 draws: at most one draw fails.
-
-    Each fails with probability at most 1e-3, so false alarm is below 1.1e-4 by the bound, and in
-    truth far below. The rule's constants are pinned by the tests by hand.
-    """
-    m, eta = 20, 0.8
-    rng = stream(0, "lemA-fast", "data")
-    X = rng.standard_normal((m, 4096))
-    X /= np.linalg.norm(X, axis=1, keepdims=True)
-    w = X[0] + 0.1 * rng.standard_normal(4096)
-    w /= np.linalg.norm(w)
-    vectors = np.vstack([X, w, X + w, X - w])
-    k = dimensions.hadamard_dimension(
-        distortion=eta, n_features=4096, n_vectors=len(vectors), beta=1e-3
-    )
-    assert k < 2100
-    public, failed = stream(0, "lemA-fast", "public"), 0
-    for _ in range(15):
-        small = hadamard_projection(4096, k, rng=public).transform(vectors)
-        squares = (vectors**2).sum(1)
-        failed += bool(np.any(np.abs((small**2).sum(1) - squares) > eta * squares))
-    assert failed <= 1
-
-
-@pytest.mark.parametrize(
-    ("call", "text"),
-    [
-        (lambda: dimensions._jl_exponent(1.0), r"distortion must be in \(0, 1\)"),
-        (lambda: dimensions.jl_failure(n_components=0, distortion=0.5), "n_components must be"),
-        (
-            lambda: dimensions.jl_failure(n_components=5, distortion=0.5, n_events=0),
-            "n_events must be",
-        ),
-        (
-            lambda: dimensions._jl_dimension(normalized_margin=1.2, n_samples=5, beta=0.1),
-            "normalized_margin must be in",
-        ),
-        (
-            lambda: dimensions._jl_dimension(normalized_margin=0.5, n_samples=5, beta=1.0),
-            "beta must be in",
-        ),
-        (
-            lambda: dimensions.hadamard_dimension(
-                distortion=0.5, n_features=0, n_vectors=1, beta=0.1
-            ),
-            "n_features must be at least 1",
-        ),
-        (
-            lambda: dimensions.hadamard_failure(
-                n_components=1, distortion=0.5, n_features=8, n_vectors=0
-            ),
-            "n_vectors must be at least 1",
-        ),
-        (lambda: dimensions.margin_events(0), "n_samples must be at least 1"),
-    ],
-)
-def test_bad_input(call, text):
-    with pytest.raises(ValueError, match=text):
-        call()

@@ -99,16 +99,6 @@ def test_labels_of_each_draw_are_separate_runs():
     np.testing.assert_allclose(together, alone, rtol=1e-10)
 
 
-@pytest.mark.claim("margin-thm32")
-def test_noise_of_all_steps_composes_to_mu():
-    """T releases of sensitivity 2 G / m at the returned sigma are exactly mu-GDP."""
-    sigma = descent_noise(margin=0.25, data_norm=2.0, n_samples=100, mu=0.7, n_steps=33)
-    level = math.sqrt(33) * 2 * (2.0 / 0.25) / 100 / sigma
-    assert level == pytest.approx(0.7, rel=1e-12)
-    noiseless = descent_noise(margin=1, data_norm=1, n_samples=9, mu=math.inf, n_steps=3)
-    assert noiseless == 0.0
-
-
 def test_noise_reaches_the_iterates_in_the_stated_size():
     """Records without length: the last step's share of the mean iterate is pure noise.
 
@@ -138,17 +128,6 @@ def test_bounds_have_one_formula():
 
 
 @pytest.mark.claim("margin-beyond-proj")
-def test_rank_bound_of_the_table():
-    """2 Lambda r / rho sqrt(q) / (m mu) at a = 0.3, epsilon = 1, delta = 1e-6: .891 to .028."""
-    mu = gdp_budget(epsilon=1.0, delta=1e-6)
-    values = [
-        rank_bound(margin=0.3, radius=1.0, data_norm=1.0, n_samples=m, rank=m, mu=mu)
-        for m in (10**3, 10**4, 10**5, 10**6)
-    ]
-    np.testing.assert_allclose(values, [0.891, 0.282, 0.089, 0.028], atol=6e-4)
-
-
-@pytest.mark.claim("margin-beyond-proj")
 @pytest.mark.parametrize("project", [True, False])
 def test_excess_respects_its_bound(project):
     """Mean of 200 draws against every comparator tried; the bound is a factor 3 away."""
@@ -164,17 +143,13 @@ def test_excess_respects_its_bound(project):
     assert loss(run.weights).mean() <= loss(directions).min() + bound
 
 
-def test_projection_keeps_the_ball_and_clipping_the_norm():
+def test_projection_keeps_the_ball():
     X, y = _data()
     loud = {**SETTING, "mu": 0.01, "step": 0.1}
     inside = full_batch(X, y, **loud, n_draws=5, rng=stream(0, "ball", "noise"))
     assert np.linalg.norm(inside.weights, axis=1).max() <= 1.0 + 1e-12
     free = full_batch(X, y, **loud, n_draws=5, project=False, rng=stream(0, "ball", "noise"))
     assert np.linalg.norm(free.weights, axis=1).min() > 1.0
-    wild = X.copy()
-    wild[:5] *= 1e6
-    runs = [full_batch(Z, y, **SETTING, rng=stream(0, "clip", "noise")).weights for Z in (wild, X)]
-    np.testing.assert_allclose(*runs, rtol=1e-9)
 
 
 def test_a_given_step_is_used_and_noise_is_free_of_the_data():
@@ -187,36 +162,6 @@ def test_a_given_step_is_used_and_noise_is_free_of_the_data():
     first = 0.1 * ((X * y[:, None]).mean(axis=0) / 0.3 - one.sigma * noise[0])
     np.testing.assert_allclose(one.weights[0], first / 2, rtol=1e-12)
     assert one.step == 0.1
-
-
-@pytest.mark.parametrize(
-    ("change", "error", "message"),
-    [
-        ({"y": np.zeros(200)}, ValueError, "labels -1 and 1 only$"),
-        ({"y": np.arange(200) % 3 - 1}, ValueError, "labels -1 and 1 only"),
-        ({"y": np.ones(199)}, ValueError, "y must have 200 entries"),
-        ({"y": np.ones((2, 200))}, ValueError, "n_draws = 1 rows"),
-        ({"y": np.ones((1, 1, 200))}, ValueError, "one or two axes"),
-        ({"margin": 0.0}, ValueError, "margin must be positive"),
-        ({"margin": 1.1}, ValueError, "margin must be at most radius"),
-        ({"margin": "wide"}, TypeError, "margin must be a real number"),
-        ({"radius": -1.0}, ValueError, "radius must be positive"),
-        ({"data_norm": math.inf}, ValueError, "data_norm must be positive and finite"),
-        ({"mu": 0.0}, ValueError, "mu must be positive"),
-        ({"n_steps": 0}, ValueError, "n_steps must be at least 1"),
-        ({"n_draws": 1.5}, TypeError, "n_draws must be an integer"),
-        ({"step": 0.0}, ValueError, "step must be positive"),
-        ({"rng": 0}, TypeError, "rng must be a numpy"),
-        ({"X": np.full((200, 6), math.nan)}, ValueError, "X must be finite"),
-        ({"X": np.ones((200, 6)) * 1j}, TypeError, "X must be real"),
-        ({"X": np.ones(200)}, ValueError, "X must have 2 axes"),
-    ],
-)
-def test_bad_input_is_named(change, error, message):
-    X, y = _data()
-    args = {"X": X, "y": y, **SETTING, "rng": stream(0, "bad", "noise"), **change}
-    with pytest.raises(error, match=message):
-        full_batch(args.pop("X"), args.pop("y"), **args)
 
 
 def _gradient_sum(X, y):
@@ -274,16 +219,6 @@ def test_a_record_leaves_the_scores_of_all_others_as_they_are():
         assert changed.tolist() == [m // 2]
 
 
-@pytest.mark.filterwarnings("error")
-def test_huge_and_tiny_records_give_finite_weights_without_a_word():
-    X, y = _data(32)
-    for scale in (1e308, 1e160, 1e-200, 5e-324):
-        far = X.copy()
-        far[0] = np.clip(far[0] / np.abs(far[0]).max(), -1, 1) * scale
-        run = full_batch(far, y, **SETTING, rng=stream(0, "far", "noise"))
-        assert np.isfinite(run.weights).all()
-
-
 @pytest.mark.claim("margin-beyond-proj")
 def test_balanced_steps_equate_the_two_terms_of_the_bound():
     terms = [
@@ -307,17 +242,16 @@ def test_signal_to_noise_is_that_of_the_mean_gradient():
 @pytest.mark.claim("margin-beyond-proj")
 def test_excess_at_the_balanced_steps_does_not_grow_with_the_records():
     """4,000 and 16,000 records at epsilon 1: excess .02 at most; 100 steps leave .03 at 16,000."""
-    excess = {}
-    for m in (4000, 16_000):
+    mu = gdp_budget(epsilon=1.0, delta=1e-6)
+
+    def excess(m, steps=None):
         X, y = margin_data(m, 20, margin=0.5, flips=0.05, rng=stream(0, "balanced", "data"))
-        mu = gdp_budget(epsilon=1.0, delta=1e-6)
+        w = full_batch(
+            X, y, margin=0.25, radius=1.0, data_norm=1.0, mu=mu, n_steps=steps,
+            rng=stream(0, "balanced", "noise"),
+        ).weights[0]  # fmt: skip
         best = minimise_hinge(X, y, margin=0.25, radius=1.0).value
-        sizes = {"n_samples": m, "noise_dimension": 20, "mu": mu}
-        for steps in (100, _default_steps("noisy_gradient", **sizes)):
-            w = full_batch(
-                X, y, margin=0.25, radius=1.0, data_norm=1.0, mu=mu, n_steps=steps,
-                rng=stream(0, "balanced", "noise"),
-            ).weights[0]  # fmt: skip
-            excess[m, steps] = np.maximum(1 - y * (X @ w) / 0.25, 0).mean() - best
-    assert excess[4000, 2000] < 0.02
-    assert excess[16_000, 2000] < min(0.005, excess[16_000, 100] / 4)
+        return np.maximum(1 - y * (X @ w) / 0.25, 0).mean() - best
+
+    assert excess(4000) < 0.02
+    assert excess(16_000) < min(0.005, excess(16_000, 100) / 4)

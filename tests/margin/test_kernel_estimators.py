@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
-import pickle
-
 import numpy as np
 import pytest
 from sklearn.base import clone
 
 from dplit.accounting import gdp_budget, gdp_epsilon
-from dplit.audit import audit_hits, one_run_audit, run_controls
+from dplit.audit import audit_hits, run_controls
 from dplit.margin.estimators import PrivateKernelMarginClassifier
 from dplit.margin.losses import Ball
 from dplit.margin.plans import plan_descent
@@ -22,20 +19,17 @@ from tests.margin.planned import weights
 pytestmark = pytest.mark.filterwarnings("ignore:the noise of")
 
 EASY = PrivateKernelMarginClassifier(epsilon=1e6, gamma=0.05, radius=5.0, margin=0.5)
-HUGE = [
-    EASY,
-    clone(EASY).set_params(n_frequencies=400, n_components=151),
-    clone(EASY).set_params(margin="private"),
-]
 
 
-@estimator_checks(HUGE)
-def test_scikit_learn_checks_at_a_huge_budget(estimator, check):
-    check(estimator)
-
-
-@estimator_checks([PrivateKernelMarginClassifier()])
-def test_scikit_learn_checks_at_the_default_budget(estimator, check):
+@estimator_checks(
+    [
+        EASY,
+        clone(EASY).set_params(n_frequencies=400, n_components=151),
+        clone(EASY).set_params(margin="private"),
+        PrivateKernelMarginClassifier(),
+    ]
+)
+def test_scikit_learn_checks_at_a_huge_and_the_default_budget(estimator, check):
     check(estimator)
 
 
@@ -125,43 +119,15 @@ def test_defaults_beat_the_larger_class_where_fixed_numbers_do_not():
     assert _gain(margin=0.3) < 0.22
 
 
-def _spent(factor, epsilon, delta):
-    """Budget that an estimator with ``factor`` times the noise of the claim would state."""
-    mu = gdp_budget(epsilon=epsilon, delta=delta)
-    return epsilon if factor == 1.0 else gdp_epsilon(delta=delta, mu=mu / factor)
-
-
-def _one_run_alarm(factor, epsilon=1.0, delta=1e-10):
-    """One run on 1000 records far apart, each with a coin for a label."""
-    X = 100.0 * np.arange(1000.0)[:, None]
-    coins = stream(0, "kernel-audit", "data").random(1000) < 0.5
-    model = PrivateKernelMarginClassifier(
-        epsilon=_spent(factor, epsilon, delta), delta=delta, n_components=4000, n_steps=2,
-        margin=1.0, radius=1e6, classes=(False, True),
-        random_state=stream(0, "kernel-audit", "noise"),
-    ).fit(X, coins)  # fmt: skip
-    audit = one_run_audit(
-        model.decision_function(X), coins, guesses=300, delta=delta, confidence=1 - 1e-5
-    )
-    return audit.violated(epsilon=epsilon)
-
-
-@pytest.mark.claim("margin-alg3")
-def test_one_run_audit_with_controls():
-    """Null control silent with probability 1 - 1e-5; a twentieth is caught.
-
-    The coins are labels: two data sets that differ in one coin are neighbours, so that the bound
-    for one run applies to replacement with the labels as canaries.
-    """
-    assert run_controls(_one_run_alarm, planted=0.05).sound
-
-
 def _threshold_alarm(factor, epsilon=8.0, delta=1e-5, runs=500):
-    """Fit two records with one label flipped, count scores above the middle, in Gaussian DP."""
-    X, generator = np.array([[0.0], [100.0]]), stream(0, "kernel-threshold", "noise")
+    """Fit two records with one label flipped, count scores above the middle, in Gaussian DP. With
+    ``factor`` times the noise of the claim, the budget is the one that such noise is stated for.
+    """
+    X, claimed = np.array([[0.0], [100.0]]), gdp_budget(epsilon=epsilon, delta=delta)
+    spent = epsilon if factor == 1.0 else gdp_epsilon(delta=delta, mu=claimed / factor)
     model = PrivateKernelMarginClassifier(
-        epsilon=_spent(factor, epsilon, delta), delta=delta, n_components=2, n_steps=1, margin=1.0,
-        radius=1e6, classes=(-1, 1), random_state=generator,
+        epsilon=spent, delta=delta, n_components=2, n_steps=1, margin=1.0, radius=1e6,
+        classes=(-1, 1), random_state=stream(0, "kernel-threshold", "noise"),
     )  # fmt: skip
 
     def hits(label):
@@ -173,9 +139,8 @@ def _threshold_alarm(factor, epsilon=8.0, delta=1e-5, runs=500):
             count += fitted.coef_ @ own > 0.5 * _step(fitted) * (own @ other)
         return int(count)
 
-    return audit_hits(
-        hits(1), hits(-1), runs, epsilon=epsilon, delta=delta, confidence=1 - 1e-5
-    ).mu_lower > gdp_budget(epsilon=epsilon, delta=delta)
+    found = audit_hits(hits(1), hits(-1), runs, epsilon=epsilon, delta=delta, confidence=1 - 1e-5)
+    return found.mu_lower > claimed
 
 
 def _step(model):
@@ -193,42 +158,12 @@ def test_threshold_audit_catches_halved_noise():
     assert run_controls(_threshold_alarm, planted=0.5).sound
 
 
-def test_pickle_clone_and_public_randomness():
+def test_public_randomness_and_the_order_of_labels_are_the_users():
     X, y = _rings()
-    model = _model().fit(X, y)
-    again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.predict(X), model.predict(X))
-    other = clone(model).fit(X, y)
-    np.testing.assert_array_equal(other.coef_, model.coef_)
-    moved = _model(random_state=stream(1, "x", "noise")).fit(X, y)
-    assert np.any(moved.coef_ != model.coef_)
+    model, other = _model().fit(X, y), _model(random_state=stream(1, "x", "noise")).fit(X, y)
+    assert np.any(other.coef_ != model.coef_)
     turned = _model(classes=("out", "in")).fit(X, y)
     assert turned.classes_.tolist() == ["out", "in"]
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"gamma": -1.0}, "gamma must be positive"),
-        ({"n_components": 0}, "n_components must be at least 1"),
-        ({"n_frequencies": 0}, "n_frequencies must be at least 1"),
-        ({"margin": 1.5}, "margin must be at most radius = 1"),
-        ({"margin": 0.0}, "margin must be positive"),
-        ({"margin": "best"}, "margin must be a number or 'private'"),
-        ({"margin": "private", "n_margins": 0}, "n_margins must be at least 1"),
-        ({"radius": math.inf}, "radius must be positive and finite"),
-        ({"n_steps": 0}, "n_steps must be at least 1"),
-        ({"epsilon": 0.0}, "epsilon must be positive"),
-        ({"delta": 1.0}, "delta must be in"),
-        ({"neighboring": "add_remove"}, "neighboring must be 'replace_one'"),
-        ({"classes": ("in", "in")}, "classes must be two labels"),
-        ({"inflation": 0.5}, "inflation must be at least 1"),
-    ],
-)
-def test_bad_parameters(changes, message):
-    X, y = _rings(50)
-    with pytest.raises(ValueError, match=message):
-        _model(**changes).fit(X, y)
 
 
 def test_more_coordinates_than_features_are_allowed():
@@ -236,20 +171,3 @@ def test_more_coordinates_than_features_are_allowed():
     model = _model(n_frequencies=10, n_components=50, epsilon=1e6).fit(X, y)
     assert model.coef_.shape == (50,)
     assert model.score(X, y) > 0.7
-
-
-@pytest.mark.parametrize("budget", [{"delta": 0.3}, {"epsilon": 50.0}])
-def test_conditions_of_the_theorem_are_not_needed(budget):
-    """Neither delta < 1/m nor epsilon <= log(1/delta): the Gaussian profile is exact."""
-    X, y = _rings(100)
-    model = _model(**budget).fit(X, y)
-    assert np.isfinite(model.coef_).all()
-    assert (model.epsilon_, model.delta_) == (budget.get("epsilon", 1.0), budget.get("delta", 1e-5))
-
-
-def test_bad_labels():
-    X, _ = _rings(50)
-    with pytest.raises(ValueError, match="Only binary classification"):
-        _model().fit(X, np.arange(50) % 3)
-    with pytest.raises(ValueError, match="one class"):
-        _model().fit(X, np.full(50, "in"))

@@ -122,32 +122,3 @@ def test_a_direct_predictor_learns_rings():
         inflation=1.0, rng=stream(0, "rings", "noise"),
     )  # fmt: skip
     assert np.mean(Z[1500:] @ w * y[1500:] > 0) > 0.85
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"margin": 3.1}, "margin must be at most"),
-        ({"delta": 1.0}, "delta must be in"),
-        ({"epsilon": 0.0}, "epsilon must be positive"),
-        ({"weight_norm": -1.0}, "weight_norm must be positive"),
-        ({"beta": 0.0}, "beta must be in"),
-        ({"n_components": 0}, "n_components must be at least 1"),
-        ({"gamma": 0.0}, "gamma must be positive"),
-    ],
-)
-def test_bad_parameters(changes, message):
-    X, y = _rings()
-    with pytest.raises(ValueError, match=message):
-        third(X, y, **{"beta": 0.1, **SETTINGS, **_streams(), **changes})
-
-
-def test_bad_data_and_streams():
-    X, y = _rings()
-    rng = stream(0, "one", "noise")
-    with pytest.raises(ValueError, match="must not be public_rng"):
-        third(X, y, beta=0.1, public_rng=rng, rng=rng, **SETTINGS)
-    with pytest.raises(ValueError, match="labels -1 and 1"):
-        third(X, y + 1, beta=0.1, **SETTINGS, **_streams())
-    with pytest.raises(ValueError, match="X must be finite"):
-        third(X * np.nan, y, beta=0.1, **SETTINGS, **_streams())

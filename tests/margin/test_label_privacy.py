@@ -21,12 +21,6 @@ from dplit.margin.selection import (
 from dplit.streams import stream
 
 
-def _sample(m=30, flips=0.2):
-    rng = stream(0, "label-tests", "data")
-    x = rng.random(m)
-    return x, np.where(x > 0.4, 1.0, -1.0) * np.where(rng.random(m) < flips, -1.0, 1.0)
-
-
 @pytest.mark.claim("margin-appE")
 @given(st.lists(st.tuples(st.integers(0, 9), st.sampled_from([-1, 1])), min_size=1, max_size=25))
 def test_splits_by_cumulative_sums_are_those_by_counting(pairs):
@@ -39,15 +33,6 @@ def test_splits_by_cumulative_sums_are_those_by_counting(pairs):
     patterns = {tuple(x >= t) for t in splits.thresholds}
     every = {tuple(x >= t) for t in np.linspace(-1, 11, 241)}
     assert patterns == every
-
-
-@pytest.mark.claim("margin-appE")
-def test_the_law_is_the_enumerated_one():
-    x, y = _sample()
-    splits = threshold_splits(x, y)
-    law = cover_law(splits.errors, epsilon=1.0)
-    raw = np.array([math.exp(-0.5 * e) for e in splits.errors])
-    np.testing.assert_allclose(law, raw / raw.sum(), rtol=1e-12)
 
 
 @pytest.mark.claim("margin-appE")
@@ -118,20 +103,3 @@ def test_selection_excess_and_relative_bound_in_numbers():
     v = math.log(4 * 401 / 0.05) / 200
     expected = 0.1 + 2 * math.sqrt(0.1 * v) + 4 * v
     assert relative_deviation_bound(0.1, 401, 200, beta=0.05) == pytest.approx(expected, rel=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: threshold_splits([0.0, 1.0], [1]), "y must have 2 entries"),
-        (lambda: threshold_splits([0.0, np.nan], [1, 1]), "x must be finite"),
-        (lambda: threshold_splits([0.0, 1.0], [0, 1]), "labels -1 and 1"),
-        (lambda: cover_law([1, 2], epsilon=0.0), "epsilon must be positive"),
-        (lambda: separated_cover([[1.0]], 0.0), "radius must be positive"),
-        (lambda: selection_excess(0, 5, epsilon=1, beta=0.1), "n_predictors must be at least 1"),
-        (lambda: relative_deviation_bound(1.5, 5, 5, beta=0.1), "empirical must be in"),
-    ],
-)
-def test_bad_input(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

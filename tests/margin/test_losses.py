@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dplit.margin import losses
-from dplit.streams import stream
 
 margins = st.floats(1e-3, 10.0)
 values = st.floats(-50.0, 50.0)
@@ -36,11 +35,6 @@ def test_values_at_the_corners():
 
 
 @pytest.mark.claim("margin-def-losses")
-def test_hinge_exceeds_the_margin_loss_on_bad_errors():
-    assert losses.hinge_loss(-1.0, margin=0.5) > losses.margin_loss(-1.0, margin=0.5)
-
-
-@pytest.mark.claim("margin-def-losses")
 @pytest.mark.parametrize("margin", [0.2, 0.9, 3.0, 20.0])
 def test_hinge_sensitivity_is_attained(margin):
     """The worst pair of values in [-B, B] attains it exactly, a grid never exceeds it."""
@@ -49,44 +43,6 @@ def test_hinge_sensitivity_is_attained(margin):
     )
     loss = losses.hinge_loss(np.linspace(-3.0, 3.0, 2001), margin=margin)
     assert np.ptp(loss) == pytest.approx(bound, rel=1e-12)
-
-
-@pytest.mark.claim("margin-def-losses")
-def test_hinge_sensitivity_over_random_neighbours():
-    """A search over replaced records never exceeds the bound."""
-    rng = stream(0, "hinge-neighbours", "data")
-    w = rng.standard_normal(4)
-    w *= 2.0 / np.linalg.norm(w)
-    X = rng.standard_normal((500, 4))
-    X *= 1.5 / np.linalg.norm(X, axis=1, keepdims=True)
-    u = (X @ w) * (2 * rng.integers(0, 2, 500) - 1)
-    loss = losses.hinge_loss(u, margin=0.7) / 30
-    bound = losses.hinge_sensitivity(margin=0.7, data_norm=1.5, weight_norm=2.0, n_samples=30)
-    assert 0.9 * bound < np.ptp(loss) <= bound
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "text"),
-    [
-        (lambda: losses.zero_one_loss([np.nan]), ValueError, "u must be finite"),
-        (lambda: losses.zero_one_loss(["a"]), TypeError, "u must be numeric"),
-        (lambda: losses.zero_one_loss([1j]), TypeError, "u must be real"),
-        (lambda: losses.hinge_loss([], margin=1.0), ValueError, "u must not be empty"),
-        (lambda: losses.hinge_loss([0.0], margin=0.0), ValueError, "margin must be positive"),
-        (lambda: losses.margin_loss([0.0], margin=-1.0), ValueError, "margin must be positive"),
-        (lambda: losses.ramp_loss([0.0], margin=np.nan), ValueError, "margin must not be NaN"),
-        (
-            lambda: losses.hinge_sensitivity(
-                margin=1.0, data_norm=-1.0, weight_norm=1.0, n_samples=3
-            ),
-            ValueError,
-            "data_norm must be positive",
-        ),
-    ],
-)
-def test_bad_input(call, error, text):
-    with pytest.raises(error, match=text):
-        call()
 
 
 @pytest.mark.claim("margin-appF")

@@ -24,6 +24,11 @@ def _data(m=64, d=4, name="phased"):
     return margin_data(m, d, margin=0.5, flips=0.1, rng=stream(0, name, "data"))
 
 
+def _pass(X, y, **told):
+    rng = stream(0, "pass", "noise")
+    return phased(X, y, **{**SETTING, "replacement": True, "rng": rng, **told})
+
+
 def _naive(X, y, order, plan, rng, radius=1.0, margin=0.25):
     """Proximal points instead of slopes, one pass at a time, the order and noise being given."""
     w, at = np.zeros(X.shape[1]), 0
@@ -46,10 +51,8 @@ def _naive(X, y, order, plan, rng, radius=1.0, margin=0.25):
 @pytest.mark.parametrize("mu", [0.5, math.inf])
 def test_a_pass_is_the_naive_loop(replacement, mu):
     X, y = _data()
-    weights = phased(
-        X, y, **SETTING, mu=mu, replacement=replacement, rng=stream(0, "loop", "noise")
-    )
-    rng = stream(0, "loop", "noise")
+    weights = _pass(X, y, mu=mu, replacement=replacement)
+    rng = stream(0, "pass", "noise")
     order = rng.integers(0, 64, (1, 64)) if replacement else rng.permuted(
         np.arange(64)[None], axis=1)  # fmt: skip
     plan = phased_schedule(**SETTING, n_draws=64, n_features=4, mu=mu)
@@ -127,28 +130,20 @@ def test_mean_excess_respects_the_bound_and_needs_it():
     X, y = _data(256, 8, "excess")
     best = minimise_hinge(X, y, margin=0.25, radius=1.0)
     for mu in (0.5, 2.0, math.inf):
-        weights = phased(
-            X, y, **SETTING, mu=mu, replacement=True, n_draws=24, rng=stream(0, "ex", "noise")
-        )
+        weights = _pass(X, y, mu=mu, n_draws=24)
         excess = np.maximum(1 - y * (weights @ X.T) / 0.25, 0).mean(axis=1) - best.lower
         assert excess.min() >= 0
-        assert excess.mean() <= phased_bound(
-            phased_schedule(**SETTING, n_draws=256, n_features=8, mu=mu)
-        )
+        plan = phased_schedule(**SETTING, n_draws=256, n_features=8, mu=mu)
+        assert excess.mean() <= phased_bound(plan)
 
 
 def test_draws_are_independent_passes_of_the_ball():
     X, y = _data(200, 5, "draws")
-    weights = phased(
-        X, y, **SETTING, mu=0.05, replacement=False, n_draws=7, rng=stream(0, "d", "noise")
-    )
+    weights = _pass(X, y, mu=0.05, replacement=False, n_draws=7)
     assert weights.shape == (7, 5)
     assert np.linalg.norm(weights, axis=1).max() <= 1 + 1e-12
     assert len(np.unique(weights[:, 0])) == 7
-    each = np.stack([y] * 7)
-    again = phased(
-        X, each, **SETTING, mu=0.05, replacement=False, n_draws=7, rng=stream(0, "d", "noise")
-    )
+    again = _pass(X, np.stack([y] * 7), mu=0.05, replacement=False, n_draws=7)
     np.testing.assert_array_equal(weights, again)
 
 
@@ -165,10 +160,6 @@ def test_boosting_chooses_among_its_candidates():
         assert result.n_gradients <= 6 * 499
         mu = _single_copy_mu(epsilon=4.0, delta=1e-6, n_samples=500, accounting=accounting, runs=6)
         assert result.mu == mu
-    permuted = _single_copy_mu(
-        epsilon=4.0, delta=1e-6, n_samples=500, accounting="permutation", runs=6
-    )
-    assert permuted == pytest.approx(gdp_budget(epsilon=4.0, delta=1e-6) / math.sqrt(6))
 
 
 @pytest.mark.claim("margin-alg4")
@@ -193,56 +184,6 @@ def test_boosted_bound_adds_up():
     assert width == pytest.approx(5 / 4096)
     assert [_boosting_runs(b) for b in (0.5, 0.05, 0.01)] == [2, 6, 8]
     assert 2.0 ** -_boosting_runs(0.05) <= 0.025
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"margin": 1.5}, "margin must be at most"),
-        ({"y": np.zeros(64)}, "labels -1 and 1 only"),
-        ({"mu": 0.0}, "mu must be positive"),
-        ({"y": np.ones((3, 64))}, "n_draws = 1 rows"),
-        ({"n_draws": 0}, "n_draws must be at least 1"),
-    ],
-)
-def test_bad_input_of_a_pass_is_named(change, message):
-    X, y = _data()
-    args = {"y": y, **SETTING, "mu": 1.0, "replacement": True, **change}
-    with pytest.raises(ValueError, match=message):
-        phased(X, args.pop("y"), **args, rng=stream(0, "bad", "noise"))
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"accounting": "log_cap", "epsilon": 13.9}, r"at most log\(1/delta\)"),
-        ({"accounting": "log_cap", "delta": 0.02}, "delta < 1/m and epsilon <= log"),
-        ({"accounting": "other"}, "accounting must be one of"),
-        ({"delta": 1.0}, r"delta must be in \(0, 1\)"),
-        ({"beta": 0.0}, "beta must be in"),
-        ({"epsilon": 0.0}, "epsilon must be positive"),
-        ({"y": np.ones((2, 64))}, "y must have one axis"),
-    ],
-)
-def test_bad_input_of_the_boosting_is_named(change, message):
-    X, y = _data()
-    args = {"y": y, **SETTING, "epsilon": 1.0, "delta": 1e-6, **change}
-    with pytest.raises(ValueError, match=message):
-        boosted(X, args.pop("y"), **args, rng=stream(0, "bad", "noise"))
-
-
-def test_the_bound_is_refused_where_the_learner_is():
-    """The lemma's count at budgets for which it does not speak; half of epsilon 20 would pass."""
-    for budget, message in (
-        ({"epsilon": 20.0, "delta": 1e-6}, r"epsilon must be at most log\(1/delta\)"),
-        ({"epsilon": 1.0, "delta": 0.02}, "delta < 1/m and epsilon <= log"),
-        ({"epsilon": 0.0, "delta": 1e-6}, "epsilon must be positive"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            plan_boosted((64, 4), Ball(**SETTING), **budget, accounting="log_cap")
-        X, y = _data()
-        with pytest.raises(ValueError, match=message):
-            boosted(X, y, **SETTING, **budget, accounting="log_cap", rng=stream(0, "l", "noise"))
 
 
 def test_conditions_of_the_lemma_are_not_needed_by_the_exact_accountings():
@@ -275,15 +216,3 @@ def test_rounding_of_a_long_phase_stays_below_what_is_paid_for():
             moved = np.linalg.norm(ends[0] - ends[1])
             worst = max(worst, moved - np.linalg.norm(start - near))
     assert worst <= paid
-
-
-@pytest.mark.filterwarnings("error")
-def test_records_without_length_warn_of_nothing():
-    """One zero record once divided by the smallest number; the weights are as without warnings."""
-    X, y = np.zeros((16, 3)), np.ones(16)
-    X[1:] = 0.5
-    for records in (X, X * 5e-324, X * 1e300):
-        weights = phased(
-            records, y, **SETTING, mu=5.0, replacement=False, rng=stream(0, "zero", "noise")
-        )
-        assert np.isfinite(weights).all()

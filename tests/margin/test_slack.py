@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from dplit.accounting import gdp_budget
-from dplit.features import sign_projection
 from dplit.margin.compressed import (
     _distortion,
     best_slack,
@@ -19,7 +18,6 @@ from dplit.margin.compressed import (
     vacuous_below,
 )
 from dplit.margin.covers import _jl_dimension, jl_failure, margin_events
-from dplit.streams import stream
 
 MU = gdp_budget(epsilon=1.0, delta=1e-6)
 SETTING = {"normalized_margin": 0.3, "mu": MU, "beta": 0.05}
@@ -53,11 +51,10 @@ def test_distortion_in_closed_form_is_the_root():
 def test_best_dimension_is_that_of_all_integers():
     """Kills a term of the slack that the search forgets: no integer is better by 1e-7."""
     best = best_slack(**SETTING, n_samples=300, n_steps=50)
-    every = [
-        margin_slack(**SETTING, n_samples=300, n_components=k, n_steps=50).total
-        for k in range(best.n_components // 2, 2 * best.n_components)
-    ]
-    assert best.total <= min(every) + 1e-7
+    near = range(best.n_components // 2, 2 * best.n_components)
+    for k in (*near, *np.geomspace(100, 10**6, 60, dtype=int)):
+        every = margin_slack(**SETTING, n_samples=300, n_components=int(k), n_steps=50)
+        assert best.total <= every.total + 1e-7
 
 
 @pytest.mark.claim("margin-thm32")
@@ -92,54 +89,8 @@ def test_table(m, plain, private):
 
 
 @pytest.mark.claim("margin-thm32")
-def test_best_dimension_beats_a_grid_and_is_flat():
-    best = best_slack(**SETTING, n_samples=10_000)
-    grid = [
-        margin_slack(**SETTING, n_samples=10_000, n_components=int(k)).total
-        for k in np.geomspace(1000, 10**6, 60)
-    ]
-    assert best.total <= min(grid)
-    near = margin_slack(**SETTING, n_samples=10_000, n_components=int(0.97 * best.n_components))
-    assert near.total - best.total < 2e-4
-
-
-@pytest.mark.claim("margin-thm32")
 def test_threshold_of_vacuity():
     m = vacuous_below(**SETTING)
     assert m == pytest.approx(4414, abs=3)
     assert best_slack(**SETTING, n_samples=m).total < 1.0
     assert best_slack(**SETTING, n_samples=m - 1).total >= 1.0
-
-
-@pytest.mark.claim("margin-thm32")
-def test_projection_event_holds_in_simulation():
-    """20 maps of 200 points: no margin moves by more than the distortion. Failure <= 20 x 0.01."""
-    rng = stream(0, "slack-map", "data")
-    X = rng.standard_normal((200, 600))
-    X /= np.linalg.norm(X, axis=1, keepdims=True)
-    w = X[0]
-    eta = jl_distortion(n_components=500, n_samples=200, beta=0.01)
-    worst = 0.0
-    for trial in range(20):
-        phi = sign_projection(600, 500, rng=stream(0, "slack-map", "public", trial))
-        Z, v = X @ phi.T, phi @ w
-        worst = max(worst, np.abs(Z @ v - X @ w).max(), (Z**2).sum(1).max() - 1, v @ v - 1)
-    assert worst <= eta
-    assert worst > eta / 4
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"normalized_margin": 0.0}, "normalized_margin must be in"),
-        ({"normalized_margin": 1.2}, "normalized_margin must be in"),
-        ({"mu": 0.0}, "mu must be positive"),
-        ({"beta": 1.0}, "beta must be in"),
-        ({"n_components": 0}, "n_components must be at least 1"),
-        ({"n_samples": 0}, "n_samples must be at least 1"),
-        ({"n_steps": 0}, "n_steps must be at least 1"),
-    ],
-)
-def test_bad_input_is_named(change, message):
-    with pytest.raises(ValueError, match=message):
-        margin_slack(**{**SETTING, "n_samples": 1000, "n_components": 500, **change})

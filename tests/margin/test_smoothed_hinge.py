@@ -41,20 +41,6 @@ def test_envelope_and_slope_are_those_of_the_minimiser_along_the_record():
 
 
 @pytest.mark.claim("margin-alg4")
-def test_no_direction_beats_the_envelope():
-    """300 random points around: none is lower. Deterministic by seed."""
-    rng = stream(0, "prox-around", "data")
-    for w, x, y, margin, smooth in _instances(10):
-        score, length = float(y * (w @ x)), np.linalg.norm(x)
-        slope = float(smoothed_slope(score, length, margin=margin, smoothness=smooth))
-        value = smoothed_hinge(score, length, margin=margin, smoothness=smooth)
-        around = w + slope / smooth * y * x + rng.standard_normal((300, len(w))) * 0.1
-        loss = np.maximum(1 - y * (around @ x) / margin, 0)
-        loss += smooth / 2 * ((around - w) ** 2).sum(axis=1)
-        assert loss.min() >= value - 1e-12
-
-
-@pytest.mark.claim("margin-alg4")
 def test_slope_is_the_derivative_of_the_envelope():
     u = np.linspace(-2.0, 2.0, 4001)
     step = u[1] - u[0]
@@ -77,21 +63,16 @@ def test_gap_to_the_hinge_is_at_most_its_bound_and_reaches_it():
 @pytest.mark.claim("margin-alg4")
 def test_steps_up_to_twice_the_inverse_smoothness_do_not_expand():
     """Two points, one gradient step of each: no distance grows. Step 2.1 / smoothness can."""
-    rng = stream(0, "expand", "data")
-    grew = []
-    for factor in (2.0, 2.2):
-        worst = 0.0
-        for _ in range(400):
-            w, v = rng.standard_normal((2, 1)) * 0.05 + 0.4
-            x, smooth = np.ones(1), 40.0
-            points = []
-            for p in (w, v):
-                c = smoothed_slope(float(p @ x), 1.0, margin=0.5, smoothness=smooth)
-                points.append(p + factor / smooth * float(c) * x)
-            worst = max(worst, np.linalg.norm(points[0] - points[1]) / np.linalg.norm(w - v))
-        grew.append(worst)
-    assert grew[0] <= 1 + 1e-9
-    assert grew[1] > 1.01
+    w, v = 0.05 * stream(0, "expand", "data").standard_normal((2, 400)) + 0.4
+
+    def stepped(at, factor):
+        slope = smoothed_slope(at, 1.0, margin=0.5, smoothness=40.0)
+        return at + factor / 40.0 * slope
+
+    for factor, expands in ((2.0, False), (2.2, True)):
+        grew = np.abs(stepped(w, factor) - stepped(v, factor)) / np.abs(w - v)
+        assert (grew.max() > 1.01) == expands
+        assert expands or grew.max() <= 1 + 1e-9
 
 
 def test_records_without_length_and_flat_parts():
@@ -99,17 +80,3 @@ def test_records_without_length_and_flat_parts():
     assert smoothed_slope(0.0, 0.0, margin=0.5, smoothness=2.0) == 2.0
     assert smoothed_hinge(0.0, 0.0, margin=0.5, smoothness=2.0) == pytest.approx(1.0)
     assert smoothed_hinge(0.5, 1.0, margin=0.5, smoothness=2.0) == 0.0
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (lambda: smoothed_slope(math.nan, 1, margin=1, smoothness=1), ValueError, "u must be fin"),
-        (lambda: smoothed_slope(0, -1, margin=1, smoothness=1), ValueError, "lengths must be non"),
-        (lambda: smoothed_hinge(0, 1, margin=0, smoothness=1), ValueError, "margin must be pos"),
-        (lambda: smoothed_hinge(0, 1, margin=1, smoothness=0), ValueError, "smoothness must be"),
-    ],
-)
-def test_bad_input_is_named(call, error, message):
-    with pytest.raises(error, match=message):
-        call()

@@ -97,15 +97,18 @@ def test_memory_is_a_block_not_the_features():
     assert peak < 0.15 * (2000 * 40_000 * 4)
 
 
+def _products(n_frequencies, k, draws, name):
+    """Value of the kernel, and inner products of the features of two records, one for each map."""
+    X = np.array([[0.0, 0.0], [0.5, 0.5]])
+    rng = stream(0, name, "public")
+    maps = (streamed_projection(2, n_frequencies, k, gamma=0.5, rng=rng) for _ in range(draws))
+    features = (one.transform(X) for one in maps)
+    return float(gaussian_kernel(X, gamma=0.5)[0, 1]), [Z[0] @ Z[1] for Z in features]
+
+
 def test_more_coordinates_than_features_stay_unbiased():
     """k = 60 of 2 D = 10 features: products within 5 standard errors over 400 maps."""
-    X = np.array([[0.0, 0.0], [0.5, 0.5]])
-    kappa = float(gaussian_kernel(X, gamma=0.5)[0, 1])
-    rng, products = stream(0, "expand", "public"), []
-    for _ in range(400):
-        Z = streamed_projection(2, 5, 60, gamma=0.5, rng=rng).transform(X)
-        assert Z.shape == (2, 60)
-        products.append(Z[0] @ Z[1])
+    kappa, products = _products(5, 60, 400, "expand")
     assert abs(np.mean(products) - kappa) < 5 * np.std(products) / np.sqrt(400)
 
 
@@ -155,43 +158,7 @@ def test_variance_of_an_inner_product(method):
 
 def test_many_frequencies_come_near_the_limit():
     """Mean and variance of an inner product over 300 streamed maps: 5 standard errors each."""
-    X = np.array([[0.0, 0.0], [0.5, 0.5]])
-    kappa = float(gaussian_kernel(X, gamma=0.5)[0, 1])
-    rng = stream(0, "near-limit", "public")
-    products = []
-    for _ in range(300):
-        Z = streamed_projection(2, 500, 40, gamma=0.5, rng=rng).transform(X)
-        products.append(Z[0] @ Z[1])
+    kappa, products = _products(500, 40, 300, "near-limit")
     variance = gram_entry_variance(kappa, 40, method="projected")
     assert abs(np.mean(products) - kappa) < 5 * np.sqrt(variance / 300)
     assert abs(np.var(products) / variance - 1) < 5 * np.sqrt(2.5 / 300)
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (lambda r: streamed_projection(0, 5, 5, gamma=1, rng=r), ValueError, "n_features"),
-        (lambda r: streamed_projection(2, 5, 0, gamma=1, rng=r), ValueError, "n_components"),
-        (lambda r: streamed_projection(2, 0, 5, gamma=1, rng=r), ValueError, "n_frequencies"),
-        (lambda r: streamed_projection(2, 5, 5, gamma=0, rng=r), ValueError, "gamma must be pos"),
-        (lambda r: streamed_projection(2, 5, 5, gamma=1, rng=r, block=0), ValueError, "block"),
-        (lambda r: streamed_projection(2, 5, 5, gamma=1, rng=0), TypeError, "rng must be"),
-        (
-            lambda r: streamed_projection(2, 5, 5, gamma=1, rng=r).transform([[1.0]]),
-            ValueError,
-            "X must have 2 columns",
-        ),
-        (
-            lambda r: streamed_projection(1, 5, 5, gamma=1, rng=r).transform([[np.nan]]),
-            ValueError,
-            "X must be finite",
-        ),
-        (lambda r: limit_projection([[1.0, 2.0]], 3, rng=r), ValueError, "symmetric"),
-        (lambda r: limit_projection([[1, 2], [2, 1]], 3, rng=r), ValueError, "nonnegative def"),
-        (lambda r: gram_entry_variance(1.5, 3, method="direct"), ValueError, "at most 1"),
-        (lambda r: gram_entry_variance(0.5, 3, method="x"), ValueError, "method must be one of"),
-    ],
-)
-def test_bad_input(call, error, message):
-    with pytest.raises(error, match=message):
-        call(stream(0, "bad", "public"))

@@ -111,20 +111,3 @@ def test_trials_are_reproducible_and_errors_fall_with_epsilon():
     assert results[0].shape == (3, 2)
     np.testing.assert_array_equal(results[1], trial(Trial(1, seed=0, name="toy-trials")))
     assert np.all(np.diff(np.array(results)[:, :, 0], axis=1) < 0)
-
-
-@pytest.mark.parametrize(
-    ("call", "text"),
-    [
-        (lambda: toys.ToyNetworks(4), "width must be at most 3"),
-        (lambda: toys.ToyNetworks(0), "width must be at least 1"),
-        (lambda: toys.spread_points(0), "n_points must be at least 1"),
-        (
-            lambda: toys.ToyNetworks(1).expected_errors([0.0], [0.0], n_samples=1, epsilon=0.0),
-            "epsilon must be positive",
-        ),
-    ],
-)
-def test_bad_input(call, text):
-    with pytest.raises(ValueError, match=text):
-        call()

@@ -13,26 +13,13 @@ from hypothesis import strategies as st
 
 from dplit import mechanisms
 from dplit.mechanisms import gaussian as profile
+from tests.mechanisms.laws import exact_delta
 
 EPSILONS = [0.0, *np.logspace(-6, 3, 19)]
 DELTAS = [*np.logspace(-300, -20, 12), *np.logspace(-18, -1, 12), 0.25, 0.5]
 log_epsilons = st.floats(-6.0, 3.0)
 log_deltas = st.one_of(st.floats(-300.0, -20.0), st.floats(-20.0, math.log10(0.5)))
 derandomised = settings(derandomize=True, max_examples=150, deadline=None)
-
-
-def exact_delta(epsilon: float | mpmath.mpf, mu: float | mpmath.mpf) -> mpmath.mpf:
-    """Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu) to at least 60 digits after cancellation."""
-    digits = 60
-    while True:
-        with mpmath.workdps(digits):
-            epsilon, mu = mpmath.mpf(epsilon), mpmath.mpf(mu)
-            x, root = epsilon / mu - mu / 2, mpmath.sqrt(2)
-            first = mpmath.erfc(x / root) / 2
-            delta = first - mpmath.exp(epsilon) * mpmath.erfc((x + mu) / root) / 2
-            if delta > first * mpmath.mpf(10) ** (60 - digits):
-                return delta
-        digits += 60
 
 
 def exact_ratio(sensitivity: float, sigma: float | mpmath.mpf) -> mpmath.mpf:
@@ -191,16 +178,6 @@ def test_at_epsilon_zero_delta_is_the_error_function(mu: float) -> None:
         assert exact <= measured <= exact * (1 + mpmath.mpf("6e-15"))
 
 
-def test_the_three_functions_invert_each_other() -> None:
-    epsilon, delta = (a.ravel() for a in np.meshgrid(np.logspace(-3, 2, 30), np.logspace(-30, -1)))
-    sigma = mechanisms.gaussian_sigma(epsilon=epsilon, delta=delta)
-    back = mechanisms.gaussian_delta(epsilon=epsilon, sigma=sigma)
-    np.testing.assert_allclose(back, delta, rtol=2e-10)
-    again = mechanisms.gaussian_epsilon(delta=delta, sigma=sigma)
-    allowed = 1e-12 * (epsilon + 1 / sigma + 1 / sigma**2)
-    assert (np.abs(again - epsilon) <= allowed).all()
-
-
 def test_each_function_is_monotone_in_each_argument() -> None:
     epsilon, delta, sigma = (
         np.logspace(-4, 2, 200),
@@ -274,17 +251,12 @@ def test_long_arrays_equal_their_elements() -> None:
 
 
 BAD = [
-    (mechanisms.gaussian_delta, {"epsilon": -1.0, "sigma": 1.0}, "epsilon must be nonnegative"),
     (mechanisms.gaussian_delta, {"epsilon": 1.0, "sigma": 0.0}, "sigma must be positive"),
     (mechanisms.gaussian_delta, {"epsilon": [1.0, -2.0], "sigma": 1.0}, "got epsilon=.*-2"),
-    (mechanisms.gaussian_delta, {"epsilon": [], "sigma": 1.0}, "epsilon must not be empty"),
-    (mechanisms.gaussian_delta, {"epsilon": [math.nan], "sigma": 1.0}, "epsilon must be finite"),
-    (mechanisms.gaussian_delta, {"epsilon": math.nan, "sigma": 1.0}, "epsilon must not be NaN"),
     (mechanisms.gaussian_epsilon, {"delta": 1.5, "sigma": 1.0}, r"delta must be in \[0, 1\]"),
     (mechanisms.gaussian_epsilon, {"delta": 9e-301, "sigma": 1.0}, "delta must be 0 or at least"),
     (mechanisms.gaussian_epsilon, {"delta": [0.1, 5e-324], "sigma": 1.0}, "delta must be 0 or at"),
     (mechanisms.gaussian_epsilon, {"delta": [0.0, 1e-320], "sigma": 1.0}, "delta must be 0 or at"),
-    (mechanisms.gaussian_epsilon, {"delta": 0.5, "sigma": math.inf}, "sigma must be positive"),
     (mechanisms.gaussian_sigma, {"epsilon": 1.0, "delta": 0.0}, r"delta must be in \(0, 1\)"),
     (mechanisms.gaussian_sigma, {"epsilon": 1.0, "delta": 1.0}, r"delta must be in \(0, 1\)"),
     (mechanisms.gaussian_sigma, {"epsilon": 1.0, "delta": 1e-301}, "delta must be at least 1e-300"),

@@ -19,22 +19,16 @@ from numpy.typing import NDArray
 from scipy import integrate, special, stats
 
 from dplit import mechanisms
+from tests.mechanisms.laws import exact_delta, two_sided
 
 LEVEL = 1e-5  # of each single test below; no test function uses more than ten
 DEFICIT = 0.985
 
 
-def exact_delta(epsilon: float, sigma: float | mpmath.mpf) -> mpmath.mpf:
-    with mpmath.workdps(80):
-        mu, epsilon = 1 / mpmath.mpf(sigma), mpmath.mpf(epsilon)
-        upper = mpmath.ncdf(mu / 2 - epsilon / mu)
-        return upper - mpmath.exp(epsilon) * mpmath.ncdf(-mu / 2 - epsilon / mu)
-
-
 def exact_sigma(epsilon: float, delta: float) -> float:
     with mpmath.workdps(60):
         start = math.sqrt(2 * math.log(1.25 / delta)) / epsilon
-        residual = lambda s: mpmath.log(exact_delta(epsilon, s) / delta)  # noqa: E731
+        residual = lambda s: mpmath.log(exact_delta(epsilon, 1 / s) / delta)  # noqa: E731
         return float(mpmath.findroot(residual, (0.7 * start, start)))
 
 
@@ -57,15 +51,6 @@ def test_delta_is_the_worst_excess_of_any_event(epsilon: float, mu: float) -> No
     assert delta == pytest.approx(excess, rel=1e-9)
 
 
-@pytest.mark.claim("dprf-def1")
-def test_no_gaussian_release_is_pure() -> None:
-    """Definition 1 with delta = 0 excludes every Gaussian release."""
-    for epsilon in (0.1, 1.0, 10.0):
-        delta = mechanisms.gaussian_delta(epsilon=epsilon, sigma=1.0)
-        assert delta > 0
-        assert delta == pytest.approx(float(exact_delta(epsilon, 1.0)), rel=1e-12)
-
-
 @pytest.mark.claim("dprf-thm7")
 @pytest.mark.parametrize("epsilon", [0.25, 0.5, 1.0, 5.0, 8.0, 10.0])
 def test_both_calibrations_at_the_papers_delta(epsilon: float) -> None:
@@ -77,7 +62,7 @@ def test_both_calibrations_at_the_papers_delta(epsilon: float) -> None:
     analytic = mechanisms.gaussian_sigma(epsilon=epsilon, delta=delta)
     assert analytic == pytest.approx(exact_sigma(epsilon, delta), rel=1e-12)
     measured = mechanisms.gaussian_delta(epsilon=epsilon, sigma=classical)
-    assert measured == pytest.approx(float(exact_delta(epsilon, classical)), rel=1e-12)
+    assert measured == pytest.approx(float(exact_delta(epsilon, 1 / classical)), rel=1e-12)
     assert (classical >= analytic) == (measured <= delta) == (epsilon <= 8)
 
 
@@ -88,21 +73,6 @@ def test_textbook_formula_holds_below_one_and_is_never_tight() -> None:
     assert (mechanisms.gaussian_delta(epsilon=epsilon, sigma=classical) < delta).all()
     ratio = classical / mechanisms.gaussian_sigma(epsilon=epsilon, delta=delta)
     assert ratio.min() > 1.1
-
-
-@pytest.mark.claim("dprf-thm7")
-def test_textbook_formula_fails_at_epsilon_ten() -> None:
-    sigma = mechanisms.classical_gaussian_sigma(epsilon=10.0, delta=1e-5)
-    assert mechanisms.gaussian_delta(epsilon=10.0, sigma=sigma) > 2.2e-5
-    assert exact_delta(10.0, sigma) > 2.2e-5
-
-
-@pytest.mark.parametrize("sensitivity", [0.5, 2.0, 7.0])
-def test_noise_is_proportional_to_sensitivity(sensitivity: float) -> None:
-    for calibrate in (mechanisms.gaussian_sigma, mechanisms.classical_gaussian_sigma):
-        one = calibrate(epsilon=0.5, delta=1e-6)
-        many = calibrate(epsilon=0.5, delta=1e-6, sensitivity=sensitivity)
-        assert many == pytest.approx(sensitivity * one, rel=1e-14)
 
 
 @pytest.mark.parametrize(("epsilon", "sensitivity"), [(0.1, 1.0), (2.0, 3.0)])
@@ -116,10 +86,6 @@ def test_laplace_scale_makes_the_worst_density_ratio_equal_e_to_the_epsilon(
 
 
 # ---------------------------------------------------------------------------- noise
-
-
-def two_sided(law: Any, value: float) -> float:
-    return 2 * float(min(law.cdf(value), law.sf(value)))
 
 
 def assert_scale(law: Any, total: float, power: int) -> None:
@@ -192,12 +158,6 @@ def test_gamma_norm_noise_has_gamma_norms_and_uniform_directions(dimension: int)
     if dimension > 1:
         assert_shape(cosine**2, stats.beta(0.5, (dimension - 1) / 2))
         assert stats.pearsonr(norms, cosine**2).pvalue > LEVEL
-
-
-def test_gamma_norm_noise_in_one_dimension_is_laplace() -> None:
-    """False alarm 1e-5.  Kills a missing sign."""
-    z = mechanisms.gamma_norm_noise(1, rate=2.0, rng=np.random.default_rng(5), size=100_000)
-    assert_shape(z, stats.laplace(scale=0.5))
 
 
 @pytest.mark.parametrize("dimension", [1, 3])
@@ -279,17 +239,10 @@ def test_sizes_none_and_zero() -> None:
     ("call", "error", "message"),
     [
         (lambda r: mechanisms.gaussian_noise(3, sigma=0.0, rng=r), ValueError, "sigma must be"),
-        (lambda r: mechanisms.gaussian_noise(3, sigma=math.inf, rng=r), ValueError, "sigma must"),
-        (lambda r: mechanisms.gaussian_noise(-1, sigma=1.0, rng=r), ValueError, "shape must be"),
-        (lambda r: mechanisms.gaussian_noise(3, sigma=1.0, rng=0), TypeError, "rng must be"),
-        (lambda r: mechanisms.laplace_noise(3, scale=-1.0, rng=r), ValueError, "scale must be"),
         (lambda r: mechanisms.laplace_noise(2.5, scale=1.0, rng=r), TypeError, "shape must be"),
         (lambda r: mechanisms.cube_noise(0, rate=1.0, rng=r), ValueError, "dimension must"),
-        (lambda r: mechanisms.cube_noise(2, rate=-1.0, rng=r), ValueError, "rate must be"),
         (lambda r: mechanisms.gamma_norm_noise(0, rate=1.0, rng=r), ValueError, "dimension must"),
         (lambda r: mechanisms.gamma_norm_noise(2, rate=0.0, rng=r), ValueError, "rate must be"),
-        (lambda r: mechanisms.polydisc_noise(2, rate="1", rng=r), TypeError, "rate must be"),
-        (lambda r: mechanisms.polydisc_noise(2, rate=1.0, rng=None), TypeError, "rng must be"),
     ],
 )
 def test_samplers_refuse_bad_arguments(
@@ -514,9 +467,7 @@ def test_generalized_exponential_mechanism_is_private_and_useful() -> None:
 @pytest.mark.parametrize(
     ("scores", "error", "message"),
     [
-        ([], ValueError, "scores must not be empty"),
         (iter([]), ValueError, "scores must not be empty"),
-        ([1.0, math.nan], ValueError, "scores must be finite"),
         (np.array([math.inf]), ValueError, "scores must be finite"),
         (np.ones((2, 2)), ValueError, "scores must have 1 axes"),
         (["a", "b"], TypeError, "scores must be numeric"),
@@ -534,9 +485,7 @@ def test_selection_refuses_bad_scores(scores: Any, error: type[Exception], messa
     ("arguments", "message"),
     [
         ({"epsilon": 0.0}, "epsilon must be positive"),
-        ({"sensitivity": -1.0}, "sensitivity must be positive"),
         ({"epsilon": 1e300, "sensitivity": 1e-300}, "must be positive and finite"),
-        ({"better": "best"}, "better must be one of"),
     ],
 )
 def test_exponential_mechanism_refuses_bad_arguments(

@@ -16,15 +16,12 @@ import pytest
 from scipy import stats
 
 from dplit.mechanisms import secure
+from tests.mechanisms.laws import two_sided
 
 pytest.importorskip("opendp")
 
 LEVEL = 1e-9
 SIZE = 4000
-
-
-def two_sided(law: Any, value: float) -> float:
-    return 2 * float(min(law.cdf(value), law.sf(value)))
 
 
 def test_gaussian_noise_has_its_scale_and_shape() -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import mpmath
 import numpy as np
 import pytest
 
 from dplit.mechanisms import gaussian, gaussian_delta, gaussian_epsilon
 from dplit.mechanisms.selection import _normalised
+from tests.mechanisms.laws import exact_delta
 
 
 def test_scores_are_normalised_by_both_sensitivities() -> None:
@@ -19,14 +19,6 @@ def test_scores_are_normalised_by_both_sensitivities() -> None:
     assert _normalised(q, widths, margin) == pytest.approx(expected, rel=1e-12)
 
 
-def exact(epsilon: float, mu: float) -> mpmath.mpf:
-    """Return delta of a Gaussian release by its definition."""
-    with mpmath.workdps(200):
-        epsilon, mu = mpmath.mpf(epsilon), mpmath.mpf(mu)
-        x, root = epsilon / mu - mu / 2, mpmath.sqrt(2)
-        return (mpmath.erfc(x / root) - mpmath.exp(epsilon) * mpmath.erfc((x + mu) / root)) / 2
-
-
 @pytest.mark.parametrize("k", range(12))
 def test_delta_is_never_below_its_value_where_its_position_cancels(k: int) -> None:
     """x = epsilon / mu - mu / 2 with parts far larger than itself. Kills a position without what
@@ -34,7 +26,7 @@ def test_delta_is_never_below_its_value_where_its_position_cancels(k: int) -> No
     epsilon = 300.0 + 37.7 * k
     mu = (2.0 * epsilon) ** 0.5 * (0.8 + 0.013 * k)
     found = gaussian_delta(epsilon=epsilon, sigma=1.0, sensitivity=mu)
-    assert exact(epsilon, mu) <= found <= exact(epsilon, mu) * (1 + 1e-11)
+    assert exact_delta(epsilon, mu) <= found <= exact_delta(epsilon, mu) * (1 + 1e-11)
 
 
 @pytest.mark.parametrize("mu", [1e-7, 1e-4, 0.3, 0.9])
@@ -42,7 +34,7 @@ def test_delta_of_little_noise_and_much_is_as_sharp(mu: float) -> None:
     """Kills an allowance for the other of two formulas."""
     for epsilon in (mu * mu, 2 * mu, 1.5):
         found = gaussian_delta(epsilon=epsilon, sigma=1.0, sensitivity=mu)
-        value = exact(epsilon, mu)
+        value = exact_delta(epsilon, mu)
         if value > 1e-290:
             assert value <= found <= value * (1 + 1e-11)
 
@@ -52,7 +44,7 @@ def test_delta_of_little_noise_and_much_is_as_sharp(mu: float) -> None:
 def test_epsilon_of_a_large_delta_is_never_below_its_value(mu: float, delta: float) -> None:
     """Two squares of mu cancel. Kills an allowance without them."""
     epsilon = gaussian_epsilon(delta=delta, sigma=1.0, sensitivity=mu)
-    assert exact(epsilon, mu) <= delta
+    assert exact_delta(epsilon, mu) <= delta
 
 
 def test_epsilon_is_moved_by_all_that_cancels(monkeypatch: pytest.MonkeyPatch) -> None:

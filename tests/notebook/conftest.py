@@ -2,9 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
 import pytest
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    """Close the figures that a test drew."""
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkout with a folder for results, in which the test runs."""
+    (tmp_path / "src" / "dplit").mkdir(parents=True)
+    (tmp_path / "src" / "dplit" / "__init__.py").touch()
+    (tmp_path / "results").mkdir()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 @pytest.fixture

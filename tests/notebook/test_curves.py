@@ -7,7 +7,6 @@ import math
 from pathlib import Path
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -20,16 +19,12 @@ X, Y, LOW, HIGH = [1, 2], [0.51, 0.25], [0.4, 0.2], [0.6, 0.35]
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A checkout whose archive holds the record of a run, as `make paper` writes it."""
-    (tmp_path / "src" / "dplit").mkdir(parents=True)
-    (tmp_path / "src" / "dplit" / "__init__.py").write_text("")
-    (tmp_path / "results").mkdir()
-    monkeypatch.chdir(tmp_path)
+def store(checkout: Path) -> Any:
+    """Archives the record of a run, as `make paper` writes it."""
 
     def write(record: dict[str, Any]) -> None:
-        name = record["name"]
-        (tmp_path / "results" / "toy.json").write_text(json.dumps({"curves": {name: record}}))
+        text = json.dumps({"curves": {record["name"]: record}})
+        (checkout / "results" / "toy.json").write_text(text)
 
     return write
 
@@ -65,7 +60,6 @@ def test_the_papers_scale_draws_what_it_computed_and_records_it(displayed: Any, 
     assert record["curves"] == {"ours": {"x": X, "y": Y, "low": LOW, "high": HIGH, "trials": 9}}
     assert record["archived"] is False
     assert caption == "A line. Drawn: this run (paper, 9 trials)."
-    plt.close("all")
 
 
 def test_a_quick_run_draws_the_archive_with_its_own_points_on_top(
@@ -87,7 +81,6 @@ def test_a_quick_run_draws_the_archive_with_its_own_points_on_top(
         "A line. Where a line has markers, line and band are the archived run at the paper's "
         "scale, 200 trials; the markers are this run (quick, one trial)."
     )
-    plt.close("all")
 
 
 def test_an_archive_with_other_settings_is_not_drawn(displayed: Any, store: Any) -> None:
@@ -97,14 +90,12 @@ def test_an_archive_with_other_settings_is_not_drawn(displayed: Any, store: Any)
     assert record["archived"] is False
     assert "the archived run, with data = paper, is not comparable" in caption
     assert "line and band are the archived run" in drawn("quick", displayed, data="paper")[2]
-    plt.close("all")
 
 
 def test_without_an_archive_the_caption_says_so(displayed: Any, store: Any) -> None:
     axes, _, caption = drawn("quick", displayed)
     assert Y in heights(axes)
     assert caption.endswith("this run (quick, 9 trials); none is archived at the paper's scale.")
-    plt.close("all")
 
 
 def test_a_curve_that_the_archive_lacks_is_drawn_as_it_is(displayed: Any, store: Any) -> None:
@@ -112,7 +103,6 @@ def test_a_curve_that_the_archive_lacks_is_drawn_as_it_is(displayed: Any, store:
     main, here = Curves(run(), "fig-toy").keep("new", ["a", "b"], np.array([1.0, math.nan]))
     assert here is None
     assert (main.x, main.y, main.band) == (["a", "b"], [1.0, None], None)
-    plt.close("all")
 
 
 def test_a_record_is_json_of_six_digits() -> None:
@@ -218,7 +208,6 @@ def test_a_setting_of_none_accepts_any_archive(displayed: Any, store: Any) -> No
     assert [0.9, 0.8] in heights(drawn("quick", displayed, source=None)[0])
     assert [0.9, 0.8] not in heights(drawn("quick", displayed, source="other")[0])
     assert [0.9, 0.8] not in heights(drawn("quick", displayed)[0])
-    plt.close("all")
 
 
 def test_numbers_about_missing_data_are_the_archived_ones_and_marked(

@@ -183,7 +183,6 @@ def test_a_figure_of_stand_in_data_says_so_and_tells_no_finding(displayed):
     assert 40 <= len(told["alt"]) <= 300
     with pytest.raises(ValueError, match="40 to 300"):
         notebook.show(figure(), name="fig-a", caption="A line.", alt="short", stand_in=True)
-    plt.close("all")
 
 
 def test_the_same_figure_gives_the_same_bytes(displayed):
@@ -205,18 +204,14 @@ def test_the_same_figure_gives_the_same_bytes(displayed):
 )
 def test_figures_without_a_proper_description_are_refused(displayed, fields, fault):
     arguments = {"name": "fig-a", "caption": "A line.", "alt": ALT, **fields}
-    fig = figure()
     with pytest.raises(ValueError, match=fault):
-        notebook.show(fig, **arguments)
+        notebook.show(figure(), **arguments)
     assert displayed == []
-    plt.close(fig)
 
 
 def test_figures_without_axis_labels_are_refused(displayed):
-    fig = figure(labels=False)
     with pytest.raises(ValueError, match="every axis needs a label"):
-        notebook.show(fig, name="fig-a", caption="A line.", alt=ALT)
-    plt.close(fig)
+        notebook.show(figure(labels=False), name="fig-a", caption="A line.", alt=ALT)
 
 
 def test_numbers_are_glued_as_plain_numbers(displayed):
@@ -252,12 +247,9 @@ def test_a_notice_is_escaped(displayed):
     assert "a &lt; b" in displayed[0][0]["text/html"]
 
 
-def test_provenance_says_where_the_versions_are_not_those_of_the_lock(tmp_path, monkeypatch):
+def test_provenance_says_where_the_versions_are_not_those_of_the_lock(checkout):
     """Kills the digest of a lock beside versions that it does not name."""
-    (tmp_path / "src" / "dplit").mkdir(parents=True)
-    (tmp_path / "src" / "dplit" / "__init__.py").write_text("")
-    monkeypatch.chdir(tmp_path)
-    lock, key = tmp_path / "requirements.txt", "not the lock's versions"
+    lock, key = checkout / "requirements.txt", "not the lock's versions"
     lock.write_text(f"numpy=={np.__version__} \\\n    --hash=sha256:0\n")
     assert key not in _collect_provenance("erm", {})
     lock.write_text("numpy==1.0 ; python_version > '3' \\\n    --hash=sha256:0\n")
@@ -276,25 +268,18 @@ def test_provenance_names_versions_digests_and_parameters(displayed):
     assert len(facts["package digest"]) == 16
 
 
-def test_archived_results_are_found_from_inside_the_project(tmp_path, monkeypatch):
-    (tmp_path / "src/dplit").mkdir(parents=True)
-    (tmp_path / "src/dplit/__init__.py").touch()
-    (tmp_path / "results").mkdir()
-    (tmp_path / "notebooks").mkdir()
-    (tmp_path / "results/x.json").write_text('{"slug": "x"}')
-    monkeypatch.chdir(tmp_path / "notebooks")
+def test_archived_results_are_found_from_inside_the_project(checkout, monkeypatch):
+    (checkout / "notebooks").mkdir()
+    (checkout / "results/x.json").write_text('{"slug": "x"}')
+    monkeypatch.chdir(checkout / "notebooks")
     assert notebook.archived("x") == {"slug": "x"}
     assert notebook.archived("y") is None
     monkeypatch.chdir("/")
     assert notebook.archived("x") is None
 
 
-def test_the_archived_run_stands_beside_this_one(displayed, tmp_path, monkeypatch):
-    (tmp_path / "src/dplit").mkdir(parents=True)
-    (tmp_path / "src/dplit/__init__.py").touch()
-    (tmp_path / "results").mkdir()
+def test_the_archived_run_stands_beside_this_one(displayed, checkout):
     run, _ = guard()
-    monkeypatch.chdir(tmp_path)
     notebook.show_archived(run, {})
     assert "No archived run" in displayed.pop()[0]["text/plain"]
     row = {"setting": "a", "paper": 1.0, "ours": 1.0}
@@ -302,7 +287,7 @@ def test_the_archived_run_stands_beside_this_one(displayed, tmp_path, monkeypatc
     shown._repr_mimebundle_()
     old = {**shown.record, "checks": shown.record["checks"] * 2}
     stored = {"numbers": {"a": 0.25}, "claims": [old], "slug": "x"}
-    (tmp_path / "results/x.json").write_text(json.dumps(stored))
+    (checkout / "results/x.json").write_text(json.dumps(stored))
     notebook.glue_numbers(a=0.5)
     notebook.show_archived(run, {"a number": "a"})
     text = displayed[-1][0]["text/plain"]

@@ -16,12 +16,9 @@ RISING = {"start": [1.0, 2.0, 0.0], "(a)": [1.0, 2.0, 0.0], "(b)": [2.0, 2.0, 4.
 @pytest.fixture
 def shown(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What would be displayed: name, caption, alternative text and record of each figure."""
-    import matplotlib.pyplot as plt
-
     told: list[Any] = []
 
     def keep(fig: Any, name: str, caption: str, alt: str, stand_in: bool, more: Any) -> None:
-        plt.close(fig)
         told.append((name, caption, alt, more[proofs._MIMETYPE]))
 
     monkeypatch.setattr(proofs, "_show_figure", keep)

@@ -12,21 +12,11 @@ from dplit.notebook import show_claims
 from scripts.tables import typeset_numbers
 
 
-def shown(monkeypatch: pytest.MonkeyPatch, slug: str) -> dict[str, str]:
-    import IPython.display
-
-    caught: list[dict[str, Any]] = []
-    monkeypatch.setattr(IPython.display, "display", lambda data, **_: caught.append(data))
-    show_claims(slug)
-    return caught[0]
-
-
 @pytest.mark.parametrize("slug", ["erm", "margin"])
-def test_every_claim_is_linked_once_beside_its_verdict(
-    slug: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_claim_is_linked_once_beside_its_verdict(slug: str, displayed: Any) -> None:
     """Kills a verdict that is left out, there or on the page, and a claim in the row of another."""
-    page = typeset_numbers(shown(monkeypatch, slug)["text/html"])
+    show_claims(slug)
+    page = typeset_numbers(displayed[0][0]["text/html"])
     registry = claims.load_registry(slug)
     linked = []
     for row in re.findall(r"<tr><th scope='row'>(.*?)</tr>", page):
@@ -39,10 +29,10 @@ def test_every_claim_is_linked_once_beside_its_verdict(
     assert sorted(linked) == sorted(name.lower() for name in registry)
 
 
-def test_it_records_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_records_nothing(displayed: Any) -> None:
     before = claims.shown_records()
-    data = shown(monkeypatch, "erm")
-    assert set(data) == {"text/html", "text/plain"}
+    show_claims("erm")
+    assert set(displayed[0][0]) == {"text/html", "text/plain"}
     assert claims.shown_records() == before
 
 

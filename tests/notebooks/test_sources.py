@@ -13,6 +13,8 @@ import jupytext
 import nbformat
 import pytest
 
+from dplit.notebook import ParameterError
+from dplit.notebook import cells as notebook_cells
 from scripts import pairs
 from scripts.files import BuildError
 from scripts.layout import Layout, slug_of
@@ -32,8 +34,8 @@ def code_cells(slug: str) -> list[Any]:
     return [cell for cell in cells(slug) if cell.cell_type == "code"]
 
 
-def test_there_are_chapters() -> None:
-    assert SLUGS
+def folded(cell: Any) -> bool:
+    return bool({"hide-input", "hide-cell"} & set(cell.metadata.get("tags", [])))
 
 
 def test_pairs_are_in_step() -> None:
@@ -43,7 +45,11 @@ def test_pairs_are_in_step() -> None:
 
 @pytest.mark.parametrize("slug", SLUGS)
 def test_both_files_of_a_pair_hold_the_same_cells(slug: str) -> None:
-    """A second route to `pairs.check`: by content, as jupytext reads the two files."""
+    """A second route to `pairs.check`: by content, as jupytext reads the two files.
+
+    What is folded is collapsed in JupyterLab and said once in the source: what JupyterLab saves by
+    way of jupytext has the source's cells, tags and nothing else.
+    """
     source = jupytext.read(LAYOUT.notebooks / f"{slug}.md")
     pair = nbformat.read(LAYOUT.notebooks / f"{slug}.ipynb", as_version=4)
     assert [(c.cell_type, c.source) for c in pair.cells] == [
@@ -51,24 +57,15 @@ def test_both_files_of_a_pair_hold_the_same_cells(slug: str) -> None:
     ]
     assert not any(c.get("outputs") or c.get("execution_count") for c in pair.cells)
     assert len({c.id for c in pair.cells}) == len(pair.cells)
+    code = [cell for cell in pair.cells if cell.cell_type == "code"]
+    hidden = [cell.metadata.get("jupyter", {}).get("source_hidden", False) for cell in code]
+    assert hidden == [folded(cell) for cell in code]
+    assert any(hidden)
+    saved = jupytext.reads(jupytext.writes(pair, fmt="md:myst"), fmt="md:myst")
+    assert [cell.metadata for cell in saved.cells] == [cell.metadata for cell in source.cells]
 
 
 @pytest.mark.parametrize("slug", SLUGS)
-def test_what_is_folded_is_collapsed_in_jupyterlab_and_said_once_in_the_source(slug: str) -> None:
-    """What JupyterLab saves by way of jupytext has the source's cells, tags and nothing else."""
-    pair = nbformat.read(LAYOUT.notebooks / f"{slug}.ipynb", as_version=4)
-    cells = [cell for cell in pair.cells if cell.cell_type == "code"]
-    folded = [{"hide-input", "hide-cell"} & set(cell.metadata.get("tags", [])) for cell in cells]
-    hidden = [cell.metadata.get("jupyter", {}).get("source_hidden", False) for cell in cells]
-    assert hidden == [bool(tags) for tags in folded]
-    assert any(hidden)
-    saved = jupytext.reads(jupytext.writes(pair, fmt="md:myst"), fmt="md:myst")
-    assert [cell.metadata for cell in saved.cells] == [
-        cell.metadata for cell in jupytext.read(LAYOUT.notebooks / f"{slug}.md").cells
-    ]
-
-
-@pytest.mark.parametrize("slug", RECORDED)
 def test_parameters_come_first_typed_and_commented(slug: str) -> None:
     first = code_cells(slug)[0]
     assert first.metadata.get("tags") == ["parameters"]
@@ -77,7 +74,7 @@ def test_parameters_come_first_typed_and_commented(slug: str) -> None:
         assert isinstance(node, ast.AnnAssign), line
         assert "  # " in line, f"no comment: {line}"
         declared[ast.unparse(node.target)] = ast.unparse(node.annotation)
-    assert declared.items() >= COMMON.items()
+    assert slug not in RECORDED or declared.items() >= COMMON.items()
     assert set(declared.values()) <= {"str", "int", "float", "bool"}
 
 
@@ -86,10 +83,6 @@ def test_parameters_are_checked_in_the_next_cell(slug: str) -> None:
     calls = [n for n in ast.walk(ast.parse(code_cells(slug)[1].source)) if isinstance(n, ast.Call)]
     checks = [call for call in calls if ast.unparse(call.func).endswith("check_parameters")]
     assert [ast.unparse(call.args[0]) for call in checks] == [repr(slug_of(slug))]
-
-
-def folded(cell: Any) -> bool:
-    return bool({"hide-input", "hide-cell"} & set(cell.metadata.get("tags", [])))
 
 
 @pytest.mark.parametrize("slug", SLUGS)
@@ -269,30 +262,33 @@ BAD = {
 }
 
 
-@pytest.fixture(scope="module", params=RECORDED)
-def refused(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """What plain papermill says of a chapter's first two cells with each bad parameter."""
-    folder = tmp_path_factory.mktemp("papermill")
-    whole = nbformat.read(LAYOUT.notebooks / f"{request.param}.ipynb", as_version=4)
+def test_plain_papermill_stops_at_a_bad_parameter(tmp_path: Path) -> None:
+    """What it says of a chapter's first two cells; all chapters refuse by one function."""
+    whole = nbformat.read(LAYOUT.notebooks / f"{RECORDED[0]}.ipynb", as_version=4)
     wanted = [c.id for c in whole.cells if c.cell_type == "code"][:2]
     whole.cells = [c for c in whole.cells if c.id in wanted]
     whole.cells.append(nbformat.v4.new_code_cell("print('went on')"))
-    nbformat.write(whole, folder / "first.ipynb")
-    # all chapters refuse by one function, in one cell: one of them is asked everything
-    asked = BAD if request.param == RECORDED[0] else {request.param: BAD["unknown name"]}
-    outs = {name: folder / f"{name.replace(' ', '_')}.ipynb" for name in asked}
-    runs = {n: [str(folder / "first.ipynb"), str(outs[n]), *said] for n, (said, _) in asked.items()}
-    ends = papermill(runs, cwd=folder, timeout=120)
-    return {name: (*told, outs[name].read_text()) for name, told in ends.items()}
-
-
-def test_plain_papermill_stops_at_a_bad_parameter(refused: Any) -> None:
-    for name, (code, said, executed) in refused.items():
+    nbformat.write(whole, tmp_path / "first.ipynb")
+    runs = {name: ["first.ipynb", f"{name}.ipynb", *said] for name, (said, _) in BAD.items()}
+    for name, (code, said) in papermill(runs, cwd=tmp_path, timeout=120).items():
         assert code != 0
-        assert BAD.get(name, BAD["unknown name"])[1] in said
+        assert BAD[name][1] in said
         for parameter, kind in COMMON.items():
             assert f"{parameter}: {kind} =" in said
-        assert "went on\\n" not in executed
+        assert "went on\\n" not in (tmp_path / f"{name}.ipynb").read_text()
+
+
+@pytest.mark.parametrize("slug", RECORDED)
+def test_a_parameter_that_a_chapter_does_not_have_is_refused(
+    slug: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, check = (cell.source for cell in code_cells(slug)[:2])
+    injected = "# Parameters\nepsilom = 0.5"
+    monkeypatch.setattr(notebook_cells, "_executed_cells", lambda: [first, injected])
+    with pytest.raises(ParameterError, match="unknown parameter epsilom") as caught:
+        exec("\n".join([first, injected, check]), {})
+    for parameter, kind in COMMON.items():
+        assert f"{parameter}: {kind} =" in str(caught.value)
 
 
 def excuses(source: str) -> list[str]:

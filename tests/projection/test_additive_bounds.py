@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg import hadamard
 from scipy.optimize import brentq, minimize
+from scipy.stats import chi
 from sklearn.linear_model import Ridge
 
 from dplit.projection.additive import (
@@ -17,7 +18,6 @@ from dplit.projection.additive import (
     necessary_epsilon,
     noise_quotient,
     perturbation_bound,
-    release_additive,
     singular_value_tail,
     smallest_epsilon,
     theorem1_bound,
@@ -183,14 +183,9 @@ def test_the_tail_of_the_largest_singular_value():
 @pytest.mark.claim("proj-prop3")
 def test_one_column_has_a_chi_law():
     """Exact for d = 1: the largest singular value is chi with n degrees of freedom."""
-    from scipy.stats import chi, kstest
-
     for t in (0.0, 1.0, 3.0):
         exact = chi.sf(math.sqrt(30) + 1 + t, 30)
         assert exact <= singular_value_tail(t, as_printed=False)
-    rng = stream(1, "test-prop3", "noise")
-    draws = np.linalg.norm(rng.standard_normal((500, 30)), axis=1)
-    assert kstest(draws, chi(30).cdf).pvalue > 1e-5
 
 
 @pytest.mark.claim("proj-eq24-25")
@@ -220,29 +215,3 @@ def test_an_unperturbed_design_has_bound_one():
     assert perturbation_bound(X, y, np.zeros_like(X)) == 1.0
     assert perturbation_bound(X, y, 100 * X) == math.inf
     assert perturbation_bound(X, X @ np.ones(3), 0.01 * X) == math.inf
-    assert release_additive(X, epsilon=1.0, rng=stream(0, "t", "noise")).shape == X.shape
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda X, y: theorem1_bound(X, y, epsilon=0.0, failure=0.1), "epsilon"),
-        (lambda X, y: theorem1_bound(X, y, epsilon=1.0, failure=1.0), "failure"),
-        (lambda X, y: noise_quotient(X, epsilon=1.0, failure=0.0), "failure"),
-        (lambda X, y: noise_quotient(X[:3], epsilon=1.0, failure=0.1), "more rows than columns"),
-        (lambda X, y: smallest_epsilon(np.ones((9, 2))), "full column rank"),
-        (lambda X, y: smallest_epsilon(X.ravel()), "2 axes"),
-        (lambda X, y: necessary_epsilon(n_samples=5, n_features=5), "n_samples must exceed"),
-        (lambda X, y: necessary_epsilon(n_samples=5, n_features=0), "n_features"),
-        (lambda X, y: perturbation_bound(X, y, X[:-1]), "E must have shape"),
-        (lambda X, y: singular_value_tail(-1.0), "t must be nonnegative"),
-        (lambda X, y: worst_perturbation(u=1.0, root_snr=1.0), "u must be"),
-        (lambda X, y: worst_perturbation(u=0.5, root_snr=-1.0), "root_snr"),
-        (lambda X, y: augmented_problem(X, y[:-1], sigma=1.0), "y must have 50 entries"),
-        (lambda X, y: augmented_problem(X, y, sigma=-1.0), "sigma"),
-    ],
-)
-def test_bad_input_is_named(call, message):
-    X, y = _toy(n=50, d=3)
-    with pytest.raises(ValueError, match=message):
-        call(X, y)

@@ -104,28 +104,3 @@ def test_coefficient_never_says_more_than_the_release():
     )  # fmt: skip
     whole = binary_leakage(single_entry(X, y, variance=1.0, row=4, column=1), n_components=6)[0]
     assert 0.02 < bits[4, 1] < whole
-
-
-@pytest.mark.parametrize(
-    ("change", "error", "message"),
-    [
-        ({"n_components": 2}, ValueError, "n_components must be at least 3"),
-        ({"y": np.ones(4)}, ValueError, "y must have 30 entries"),
-        ({"X": np.ones((30, 3))}, np.linalg.LinAlgError, "full column rank"),
-        ({"n_draws": 1}, ValueError, "n_draws must be at least 2"),
-        ({"variance": -1.0}, ValueError, "variance must be nonnegative"),
-    ],
-)
-def test_bad_arguments_are_named(change, error, message):
-    X, y = _data()
-    given = {"X": X, "y": y, "variance": 0.0, "n_components": 5,
-             "levels": [0.2, 0.4], "rng": stream(0, "bad", "noise"), **change}  # fmt: skip
-    with pytest.raises(error, match=message):
-        coefficient_leakage(given.pop("X"), given.pop("y"), **given)
-
-
-def test_response_in_the_column_space_is_refused():
-    X, _ = _data()
-    with pytest.raises(ValueError, match="column space"):
-        coefficient_leakage(X, X @ [1.0, 2.0, 3.0], variance=0.0, n_components=5, levels=[0, 1],
-                            rng=stream(0, "bad", "noise"))  # fmt: skip

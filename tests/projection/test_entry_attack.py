@@ -16,7 +16,7 @@ from dplit.projection.attacks import (
     rms_attack_quantiles,
 )
 from dplit.projection.leakage import binary_total_variation, single_entry
-from dplit.projection.projection import ProjectionRelease, release_projection
+from dplit.projection.projection import release_projection
 from dplit.streams import stream
 
 
@@ -83,17 +83,3 @@ def test_likeliest_entry_is_the_maximum_of_the_full_likelihood():
         X[3, 1] = own
         found = likeliest_entry(release, X, y, variance=0.3, row=3, column=1, levels=levels)
         assert found == levels[int(np.argmax(logs))]
-
-
-def test_bad_arguments_are_named():
-    X, y = _data()
-    with pytest.raises(ValueError, match="2 columns"):
-        rms_attack(ProjectionRelease(np.ones((3, 3)), np.ones(3)))
-    with pytest.raises(ValueError, match="size must be nonnegative"):
-        rms_attack_quantiles(-1.0, [0.5], n_components=3)
-    with pytest.raises(TypeError, match="rng must be"):
-        attack_entry(X, y, variance=0.0, n_components=3, row=0, column=0, truth=[1.0],
-                     levels=[1.0], n_trials=1, rng=0)  # fmt: skip
-    with pytest.raises(ValueError, match="n_trials must be at least 1"):
-        attack_entry(X, y, variance=0.0, n_components=3, row=0, column=0, truth=[1.0],
-                     levels=[1.0], n_trials=0, rng=stream(0, "bad", "noise"))  # fmt: skip

@@ -81,10 +81,3 @@ def test_fits_have_the_law_of_the_naive_ones():
         theta = np.linalg.solve(gram + penalty * np.eye(4), target)
         slow.append(float(np.sum((X @ theta - y) ** 2)) / problem.residual)
     assert ks_2samp(fast, slow).pvalue > 1e-4
-
-
-def test_bad_arguments_are_named():
-    with pytest.raises(ValueError, match="response_bound"):
-        moment_variances(epsilon=0.5, n_features=2, response_bound=0.0, energy=1.0)
-    with pytest.raises(ValueError, match="energy"):
-        moment_variances(epsilon=0.5, n_features=2, response_bound=1.0, energy=-1.0)

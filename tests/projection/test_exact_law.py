@@ -165,22 +165,3 @@ def test_moments_that_do_not_exist_are_infinite_or_refused(data):
     exact = spectrum(data[0], data[0] @ np.ones(D))
     assert expected_error(exact, penalty=0.0, n_components=20) == math.inf
     assert error_sd(exact, penalty=1.0, n_components=20) == math.inf
-
-
-def test_bad_arguments_are_named(data):
-    problem = spectrum(*data)
-    for function in (expected_error, error_sd, projection_moments):
-        with pytest.raises(ValueError, match="n_components must be at least the 4 columns"):
-            function(problem, penalty=0.0, n_components=3)
-        with pytest.raises(ValueError, match="penalty must be nonnegative"):
-            function(problem, penalty=-0.1, n_components=9)
-    with pytest.raises(TypeError, match="n_components must be an integer"):
-        sketch_mean(n_features=2, n_components=4.0)
-    with pytest.raises(ValueError, match="n_features must be at least 1"):
-        sketch_mean(n_features=0, n_components=4)
-    with pytest.raises(ValueError, match="probability must be in"):
-        sketch_quantile(1.0, n_features=2, n_components=4)
-    with pytest.raises(ValueError, match="delta must be nonnegative"):
-        sketch_tail(-1.0, n_features=2, n_components=4)
-    with pytest.raises(ValueError, match="delta must be positive"):
-        tail_asymptote(0.0, n_features=2, n_components=4)

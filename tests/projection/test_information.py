@@ -40,13 +40,6 @@ def test_additive_sigma_in_exact_arithmetic(epsilon):
         assert abs(additive_sigma(epsilon=epsilon) / exact - 1) < 1e-14 * max(1, epsilon)
 
 
-@pytest.mark.claim("proj-eq9")
-@given(st.floats(1e-3, 20))
-def test_additive_sigma_spends_the_budget_of_a_gaussian_input(epsilon):
-    sigma = additive_sigma(epsilon=epsilon)
-    assert 0.5 * math.log2(1 + sigma**-2) == pytest.approx(epsilon, rel=1e-9)
-
-
 @given(st.floats(0.01, 5), st.integers(1, 10_000))
 def test_fixed_variance_makes_a_whole_column_of_noise(epsilon, rows):
     variance = fixed_variance(epsilon=epsilon, n_components=rows)
@@ -150,27 +143,3 @@ def test_the_meaning_of_a_row_satisfies_the_gaussian_profile(bits, d, width):
     assert _profile(eps, mu) == pytest.approx(1e-5, rel=1e-6)
     entry = entry_dp_epsilon(epsilon=bits, delta=1e-5, width=width * math.sqrt(d))
     assert entry == pytest.approx(eps, rel=1e-9)
-
-
-@pytest.mark.parametrize("bad", [0, -1, 1e4, math.nan, math.inf])
-@pytest.mark.parametrize("function", [additive_sigma, pinsker_delta, sharp_delta])
-def test_budgets_out_of_range_are_refused(function, bad):
-    with pytest.raises(ValueError, match="epsilon"):
-        function(epsilon=bad)
-
-
-def test_other_bad_input():
-    with pytest.raises(TypeError, match="epsilon must be a real number"):
-        additive_sigma(epsilon="0.5")
-    with pytest.raises(ValueError, match="n_components"):
-        fixed_variance(epsilon=1.0, n_components=0)
-    with pytest.raises(TypeError, match="n_features must be an integer"):
-        row_mu(epsilon=1.0, n_features=2.5)
-    with pytest.raises(ValueError, match="delta"):
-        row_dp_epsilon(epsilon=1.0, delta=0.0, n_features=2)
-    with pytest.raises(ValueError, match="width"):
-        row_mu(epsilon=1.0, n_features=1, width=0.0)
-    with pytest.raises(ValueError, match="delta"):
-        dp_to_tv(epsilon=1.0, delta=1.5)
-    with pytest.raises(ValueError, match="distance"):
-        binary_information(1.1)

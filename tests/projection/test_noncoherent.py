@@ -86,11 +86,3 @@ def test_flash_information_is_the_integral_over_one_sample():
     value = _on_off(2.0, 9.0, 1)
     assert value == pytest.approx(expected, rel=1e-7)
     assert flash_information(2.0, n_components=1) >= value
-
-
-def test_bad_arguments_are_named():
-    for function in (flash_information, peak_capacity_bracket):
-        with pytest.raises(ValueError, match="noise must be positive"):
-            function(0.0, n_components=2)
-        with pytest.raises(ValueError, match="n_components must be at least 1"):
-            function(1.0, n_components=0)

@@ -9,7 +9,6 @@ from dplit.projection.laws import expected_error
 from dplit.projection.projection import uniform_limit
 from dplit.projection.regression import spectrum
 from dplit.streams import stream
-from dplit_studies.projection.naive import naive_additive_draws
 
 
 @pytest.fixture(scope="module")
@@ -30,24 +29,3 @@ def test_limits_are_those_of_a_large_uniform_design(data, share, epsilon):
     exact = expected_error(problem, penalty=c, n_components=rows)
     limit = uniform_limit(epsilon=epsilon, share=share, snr=problem.snr)
     assert exact - 1 == pytest.approx(limit - 1, rel=0.03, abs=2e-3)
-
-
-@pytest.mark.claim("proj-beyond-cost")
-def test_additive_noise_has_the_limit_of_repaired_full_projection(data):
-    X, y = data
-    problem = spectrum(X, y)
-    rng = stream(0, "test-repair-additive", "noise")
-    fit = naive_additive_draws(X, y, sigma=1.0, size=5, rng=rng)
-    error = problem.errors(problem.rotate(fit)).mean()
-    limit = uniform_limit(epsilon=0.5, share=1.0, snr=problem.snr)
-    assert error - 1 == pytest.approx(limit - 1, rel=0.04)
-
-
-def test_bad_arguments_are_named():
-    for change, message in (
-        ({"epsilon": 0.0}, "epsilon must be positive"),
-        ({"share": 1.5}, "share must be in"),
-        ({"snr": -1.0}, "snr must be nonnegative"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            uniform_limit(**{"epsilon": 1.0, "share": 0.5, "snr": 1.0, **change})

@@ -71,23 +71,3 @@ def test_audit_of_a_row_with_public_projection():
         return delta_lower_bound(*counts, runs, epsilon=1.0, confidence=0.9999) > 0.1
 
     assert run_controls(alarm).sound
-
-
-@pytest.mark.parametrize(
-    ("function", "change", "message"),
-    [
-        (row_delta, {"epsilon": -1.0}, "epsilon must be nonnegative"),
-        (row_delta, {"variance": 0.0}, "variance must be positive"),
-        (row_epsilon, {"delta": 0.0}, "delta must be in"),
-        (row_epsilon, {"delta": 1e-15}, "delta must be at least 1e-14"),
-        (row_epsilon, {"row_change": 0.0}, "row_change must be positive"),
-        (row_variance, {"epsilon": 0.0}, "epsilon must be positive"),
-        (row_variance, {"delta": 1e-15}, "delta must be at least 1e-14"),
-        (row_variance, {"n_components": 0}, "n_components must be at least 1"),
-    ],
-)
-def test_bad_arguments_are_named(function, change, message):
-    given = {"epsilon": 1.0, "delta": 1e-5, "variance": 4.0, "n_components": 4, "row_change": 2.0}
-    given.pop({row_delta: "delta", row_epsilon: "epsilon", row_variance: "variance"}[function])
-    with pytest.raises(ValueError, match=message):
-        function(**{**given, **change})

@@ -125,23 +125,3 @@ def test_a_response_in_the_column_space_gives_the_exact_fit_without_noise():
         problem, penalty=0.0, n_components=9, size=5, rng=stream(0, "test-exact", "noise")
     )
     np.testing.assert_allclose(fits, np.ones((5, 4)), rtol=1e-10)
-
-
-def test_bad_arguments_are_named():
-    problem, rng = spectrum(*_data(30)), stream(0, "test-bad", "noise")
-    good = {"penalty": 1.0, "n_components": 9, "size": 2, "rng": rng}
-    for function in (projection_draws, projection_errors):
-        for change, error, message in (
-            ({"n_components": 3}, ValueError, "n_components must be at least the 4 columns"),
-            ({"penalty": -1.0}, ValueError, "penalty must be nonnegative"),
-            ({"size": 0}, ValueError, "size must be at least 1"),
-            ({"rng": 0}, TypeError, "rng must be a numpy.random.Generator"),
-        ):
-            with pytest.raises(error, match=message):
-                function(problem, **{**good, **change})
-    with pytest.raises(ValueError, match="n_samples must exceed the 4 columns"):
-        additive_draws(problem, sigma=1.0, n_samples=4, size=1, rng=rng)
-    with pytest.raises(ValueError, match="sigma must be positive"):
-        additive_draws(problem, sigma=0.0, n_samples=9, size=1, rng=rng)
-    with pytest.raises(ValueError, match="n_rows must be at least 0"):
-        bartlett_factor(-1, 3, rng=rng)

@@ -162,21 +162,3 @@ def test_explicit_constants_bound_the_exact_tail_wherever_they_are_stated():
                 strong = betaprime.sf(value**2, d / 2, (rows - d + 1) / 2)
                 assert sketch_tail(value, n_features=d, n_components=rows) <= strong
                 assert strong <= failure
-
-
-def test_bad_arguments_are_named():
-    problem = spectrum([[1.0], [1.0]], [3.0, 1.0])
-    for function in (noise_terms, ridge_product_bound, ridge_bound, coefficient_bound):
-        with pytest.raises(ValueError, match="penalty must be nonnegative"):
-            function(problem, penalty=-1.0)
-    with pytest.raises(ValueError, match="sketching must be at least 1"):
-        printed_bound(problem, penalty=1.0, sketching=0.5)
-    with pytest.raises(ValueError, match="failure must be in"):
-        sharp_bound(problem, penalty=1.0, n_components=5, failure=1.0)
-    for delta, rows in ((1.01, 100), (0.1, 100), (0.5, 7)):
-        with pytest.raises(ValueError, match="delta must lie between"):
-            explicit_failure(delta, n_features=1, n_components=rows)
-    with pytest.raises(ValueError, match="y must not lie in the column space"):
-        error_factors([[1.0], [1.0]], [2.0, 2.0], [1.0], penalty=1.0)
-    with pytest.raises(ValueError, match="theta must be finite"):
-        error_factors([[1.0], [1.0]], [2.0, 1.0], [np.nan], penalty=1.0)

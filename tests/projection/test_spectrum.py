@@ -90,29 +90,3 @@ def test_one_constant_column_is_fine_and_two_are_not():
     X[:, 1] = 0.5
     with pytest.raises(ValueError, match="X must have full column rank"):
         spectrum(X, y)
-
-
-@pytest.mark.parametrize(
-    ("X", "y", "error", "message"),
-    [
-        (np.eye(3), np.ones(3), ValueError, "more rows than columns"),
-        (np.ones((3, 1)), np.ones(2), ValueError, "y must have 3 entries"),
-        (np.zeros((3, 1)), np.ones(3), ValueError, "full column rank"),
-        (np.full((3, 1), np.nan), np.ones(3), ValueError, "X must be finite"),
-        (np.ones(3), np.ones(3), ValueError, "X must have 2 axes"),
-        (np.ones((3, 1)), ["a", "b", "c"], TypeError, "y must be numeric"),
-        (np.ones((0, 1)), np.ones(0), ValueError, "X must not be empty"),
-    ],
-)
-def test_bad_data_are_named(X, y, error, message):
-    with pytest.raises(error, match=message):
-        spectrum(X, y)
-
-
-def test_bad_penalties_are_named():
-    problem = spectrum(np.ones((3, 1)), [1.0, 2.0, 4.0])
-    for function in (ridge_coefficients, ridge_error, ridge_objective):
-        with pytest.raises(ValueError, match="penalty must be nonnegative"):
-            function(problem, penalty=-1.0)
-        with pytest.raises(TypeError, match="penalty must be a real number"):
-            function(problem, penalty="1")

@@ -23,8 +23,7 @@ def complex_problem(m: int = 5, n: int = 50, d: int = 2):
     return A, rng.uniform(-0.4, 0.4, m)
 
 
-@pytest.mark.claim("dprf-alg1")
-@pytest.mark.claim("dprf-beyond-label-recovery")
+@pytest.mark.claim("dprf-alg1", "dprf-beyond-label-recovery")
 def test_labels_come_back_from_a_release_with_real_noise():
     A, y = complex_problem()
     noise = stream(0, "test-recover", "noise").standard_normal(A.shape[1])
@@ -38,14 +37,6 @@ def test_noise_on_the_imaginary_part_defeats_the_attack():
     noise = stream(0, "test-recover", "noise").standard_normal(A.shape[1])
     # sd of each recovered label is far above 1, deterministic given the fixed stream
     assert np.abs(recover_labels(min_norm_fit(A, y) + 1j * noise, A) - y).max() > 1.0
-
-
-def test_recover_labels_checks_shapes():
-    A, _ = complex_problem()
-    with pytest.raises(ValueError, match="features must have 3 columns"):
-        recover_labels([1j, 0, 0], A)
-    with pytest.raises(ValueError, match="finite"):
-        recover_labels(np.full(50, np.nan), A)
 
 
 def cosine_problem(m: int = 60, n: int = 300):
@@ -124,29 +115,3 @@ def test_planted_control_far_too_little_noise_is_caught():
     limits = {"epsilon": 0.5, "confidence": 0.9999}
     assert audit.delta_bound == delta_lower_bound(audit.hits_in, audit.hits_out, 2000, **limits)
     assert audit.runs == 2000
-
-
-@pytest.mark.parametrize(
-    ("change", "fault"),
-    [
-        ({"sigma": -1.0}, "sigma must be"),
-        ({"record": 60}, "record must be below 60"),
-        ({"record": -1}, "record must be at least 0"),
-        ({"n_runs": 0}, "n_runs must be at least 1"),
-        ({"gram": np.eye(3)}, "gram must have shape"),
-        ({"y": np.full(60, np.nan)}, "y must be finite"),
-    ],
-)
-def test_bad_input_is_named(change: dict, fault: str):
-    F, y = cosine_problem()
-    arguments = {"gram": F @ F.T, "y": y, "record": 7, "sigma": 1.0, "n_runs": 2, **change}
-    gram, labels, record = (arguments.pop(key) for key in ("gram", "y", "record"))
-    with pytest.raises(ValueError, match=fault):
-        _prediction_statistics(gram, labels, record, seed=0, name="t", **arguments)
-
-
-@pytest.mark.parametrize("change", [{"epsilon": 0.0}, {"delta": 1.0}])
-def test_claims_outside_the_definition_are_refused(change: dict):
-    F, y = cosine_problem()
-    with pytest.raises(ValueError, match=next(iter(change))):
-        membership_audit(F @ F.T, y, 7, sigma=1.0, **{**AUDIT, **change})

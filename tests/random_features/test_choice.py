@@ -71,27 +71,6 @@ def test_every_legal_question_is_answered(**facts: Any) -> None:
         assert (last.epsilon, last.delta) == (facts["epsilon"], facts["delta"])
 
 
-@pytest.mark.parametrize(
-    ("changes", "error", "message"),
-    [
-        ({"n": 0}, ValueError, "n must be"),
-        ({"n": 10.0}, TypeError, "n must be an integer"),
-        ({"d": 0}, ValueError, "d must be"),
-        ({"epsilon": 0.0}, ValueError, "epsilon must be positive"),
-        ({"delta": 0.0}, ValueError, "delta must be"),
-        ({"delta": 0.5}, ValueError, "delta must be in"),
-        ({"fill": 0.0}, ValueError, "fill must be positive"),
-        ({"fill": 1.5}, ValueError, "fill must be in"),
-        ({"shape": "flat"}, ValueError, "shape must be one of"),
-    ],
-)
-def test_other_questions_are_refused(
-    changes: dict[str, Any], error: type[Exception], message: str
-) -> None:
-    with pytest.raises(error, match=message):
-        recommend(**{"n": 100, "d": 2, "epsilon": 0.5, **changes})
-
-
 def test_every_candidate_keeps_the_budget_of_a_replaced_record() -> None:
     """Kills a relation of its own: all are for a replaced record, and clip nothing of the waves."""
     facts = Facts(400, 3, "bends", 0.7, 1e-6)

@@ -111,35 +111,3 @@ def test_no_covariance_goes_below_the_floor_and_one_record_attains_it():
         epsilon=1.0, sigma=math.sqrt(variance), sensitivity=np.linalg.norm(move)
     )
     assert attained == pytest.approx(1e-5, rel=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("change", "error", "message"),
-    [
-        ({"epsilon": 0.0}, ValueError, "epsilon"),
-        ({"epsilon": -1.0}, ValueError, "epsilon"),
-        ({"epsilon": "1"}, TypeError, "epsilon"),
-        ({"delta": 0.0}, ValueError, "delta"),
-        ({"delta": 1.0}, ValueError, "delta"),
-        ({"eta": 0.5}, ValueError, "eta"),
-        ({"eta": math.nan}, ValueError, "eta"),
-        ({"rng": 0}, TypeError, "rng"),
-        ({"coef": [1.0, math.nan]}, ValueError, "coef must be finite"),
-        ({"coef": []}, ValueError, "coef must not be empty"),
-        ({"coef": [[1.0]]}, ValueError, "coef must have 1"),
-        ({"coef": ["a"]}, TypeError, "coef must be numeric"),
-    ],
-)
-def test_release_names_bad_input(change, error, message):
-    arguments = {"coef": [1.0, 2.0], **BUDGET, "rng": stream(0, "bad", "noise"), **change}
-    with pytest.raises(error, match=message):
-        release_coefficients(arguments.pop("coef"), **arguments)
-
-
-def test_noise_floor_names_bad_input():
-    for name, value in (("label_bound", 0.0), ("epsilon", 0.0), ("delta", 1.0)):
-        arguments = {"label_bound": 1.0, "epsilon": 1.0, "delta": 1e-5, name: value}
-        with pytest.raises(ValueError, match=name):
-            interpolator_noise_floor(**arguments)
-    with pytest.raises(ValueError, match="calibration must be one of"):
-        interpolator_noise_floor(label_bound=1, epsilon=1, delta=0.1, calibration="exact")

@@ -177,31 +177,3 @@ def test_safe_rule_loses_only_where_the_count_is_drowned() -> None:
         worst[product] = max(split_loss(s, fraction=safe_fraction(s)) for s in cases)
     assert worst[3.0] == pytest.approx(1.2205, abs=1e-3)
     assert max(worst[100.0], worst[1e3], worst[1e6]) < 1.0003
-
-
-@pytest.mark.parametrize(
-    ("setting", "message"),
-    [
-        (Setting(0.0, 1.0, 2, 1.0), "n must be positive"),
-        (Setting(1.0, -1.0, 2, 1.0), "epsilon must be positive"),
-        (Setting(1.0, 1.0, 0, 1.0), "n_components must be at least 1"),
-        (Setting(1.0, 1.0, 2, 0.5), "c0 must be at least 1"),
-        (Setting(1.0, 1.0, 2, 1.0, 0.0), r"alpha must be in \(0, 1\]"),
-        (Setting(1.0, 1.0, 2, 1.0, 1.0, 0.0), "count_factor must be positive"),
-    ],
-)
-def test_bad_settings(setting: Setting, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        best_fraction(setting)
-    with pytest.raises(ValueError, match=message):
-        split_nsr(0.5, setting)
-
-
-def test_bad_numbers() -> None:
-    for gamma in (0.0, 1.0, -0.1):
-        with pytest.raises(ValueError, match="fraction must be in"):
-            split_nsr(gamma, Setting(1e4, 0.1, 320, 5.0))
-    with pytest.raises(ValueError, match=r"n \* epsilon must be above 1"):
-        printed_asymptote(n=5.0, epsilon=0.1)
-    with pytest.raises(ValueError, match="c0 must be at least 1"):
-        limit_fraction(n_components=3, c0=0.9)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import json
 import math
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -59,9 +58,7 @@ OURS = [name for name in CANDIDATES if name not in ("grid", "tree")]
 )
 def test_every_legal_question_is_answered(**facts: Any) -> None:
     """Kills an overflow, an estimator without a budget, and advice where nothing is found."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        advice = recommend(**facts)
+    advice = recommend(**facts)  # warnings are errors
     error = advice.expected
     assert 0.0 <= error.mean <= error.trivial == 1.0
     assert 0.0 <= error.spread < math.inf
@@ -77,35 +74,13 @@ def test_every_legal_question_is_answered(**facts: Any) -> None:
         assert told["n_clusters"] == facts["k"]
 
 
-@pytest.mark.parametrize(
-    ("changes", "error", "message"),
-    [
-        ({"n": 0}, ValueError, "n must be"),
-        ({"n": 10.0}, TypeError, "n must be an integer"),
-        ({"d": 0}, ValueError, "d must be"),
-        ({"k": 1}, ValueError, "k must be"),
-        ({"separation": 0.0}, ValueError, "separation must be positive"),
-        ({"epsilon": -1.0}, ValueError, "epsilon must be positive"),
-        ({"delta": 0.5}, ValueError, "delta must be 0 or in"),
-        ({"delta": 1e-15}, ValueError, "delta must be 0 or in"),
-        ({"delta": 1.5}, ValueError, "delta must be"),
-    ],
-)
-def test_other_questions_are_refused(
-    changes: dict[str, Any], error: type[Exception], message: str
-) -> None:
-    with pytest.raises(error, match=message):
-        recommend(**{"n": 100, "d": 2, "k": 3, "epsilon": 0.5, **changes})
-
-
+@pytest.mark.filterwarnings("ignore::UserWarning")  # few records
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_every_candidate_fits_and_states_its_budget(delta: float) -> None:
     X = stream(0, "sketch-choice-budget", "data").uniform(-1, 1, (300, 3))
     facts = Facts(300, 3, 4, 3.0, 0.7, delta)
     for name in OURS:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            model = configure(name, facts).set_params(random_state=0).fit(X)
+        model = configure(name, facts).set_params(random_state=0).fit(X)
         assert model.cluster_centers_.shape == (4, 3)
         assert (model.epsilon_, model.delta_) == (0.7, delta)
 
@@ -119,6 +94,7 @@ def test_sizes_of_sketches() -> None:
         assert k * (d + 1) <= 2 * short
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")  # few records
 def test_noise_is_that_of_the_estimators() -> None:
     """Against what fitted releases say of themselves; kills a variance for a deviation, a scale of
     other frequencies and Laplace noise told as Gaussian.
@@ -127,10 +103,7 @@ def test_noise_is_that_of_the_estimators() -> None:
     for delta in (0.0, 1e-6):
         facts = Facts(1000, 3, 5, 6.0, 0.4, delta)
         for name in ("sketch", "sketch, short"):
-            model = configure(name, facts).set_params(random_state=0)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)
-                released = model.fit(X).sketch_
+            released = configure(name, facts).set_params(random_state=0).fit(X).sketch_
             kind, scale = released.noise.kind, released.noise.scale
             size = math.sqrt(
                 (2 * released.map.n_components + 1) * (2 * released.map.n_components + 2)
@@ -281,13 +254,11 @@ def test_the_default_separation_loses_least() -> None:
     """
     default = inspect.signature(recommend).parameters["separation"].default
     tried = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
-    lost = {told: np.mean(lost_by_default(told, ARCHIVE["again"])) for told in tried}
-    assert lost[default] == min(lost.values())
-    assert {told: round(float(lost[told]), 3) for told in (1.0, 6.0)} == {1.0: 0.076, 6.0: 0.017}
+    lost = {told: np.array(lost_by_default(told, ARCHIVE["again"])) for told in tried}
+    means = {told: round(float(one.mean()), 3) for told, one in lost.items()}
+    assert means == {1.0: 0.076, default: 0.017} | dict.fromkeys((1.5, 2.0, 3.0, 4.0), 0.023)
     for told in (1.5, 2.0, 3.0, 4.0):
-        assert round(float(lost[told]), 3) == 0.023
-        gaps = np.subtract(*(lost_by_default(one, ARCHIVE["again"]) for one in (told, default)))
-        (at,) = np.flatnonzero(gaps)
+        (at,) = np.flatnonzero(lost[told] - lost[default])
         assert ARCHIVE["again"][at]["data"] == "digits"
         assert ARCHIVE["again"][at]["epsilon"] == 10.0
     known = [losses(facts_of(row), row)["known"][1] for row in ARCHIVE["again"]]

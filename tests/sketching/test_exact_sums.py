@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-import warnings
+from collections.abc import Iterable
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,17 +13,14 @@ import pytest
 from dplit.features import orthonormal_blocks
 from dplit.sketching import _exact_sums as _sums
 from dplit.sketching.estimators import (
-    CompressiveGaussianMixture,
     CompressiveKMeans,
-    CompressivePCA,
 )
 from dplit.sketching.release import map_sensitivity
 from dplit.sketching.sketches import Kind, SketchMap, sketch
 from dplit.sketching.subsampling.release import subsampled_map_sum
 from dplit.streams import stream
 from dplit_studies.sketching.audits import _exact_sum, float_curve, float_sensitivity
-
-KINDS: tuple[Kind, ...] = ("fourier", "quantized", "quadratic")
+from tests.sketching.shared import KINDS, lengths
 
 
 @pytest.fixture(params=[True, False], ids=["tangent", "cosine"])
@@ -40,6 +38,10 @@ def _map(kind: Kind, d: int = 3, m: int = 24, bound: float | None = None) -> Ske
 
 def _data(n: int, d: int = 3) -> np.ndarray:
     return stream(0, "test-exact", "data").standard_normal((n, d))
+
+
+def _dot(a: Iterable[float], b: Iterable[float]) -> Fraction:
+    return sum((Fraction(x) * Fraction(y) for x, y in zip(a, b, strict=True)), Fraction(0))
 
 
 def _rest(turns: Fraction) -> float:
@@ -72,24 +74,35 @@ def test_a_far_record_changes_no_other_feature(kind: Kind) -> None:
 
 @pytest.mark.usefixtures("route")
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_way_gives_the_same_bits(kind: Kind) -> None:
-    """Order, blocks, threads, chunks, merges, single records, columns; kills any rounded sum."""
+def test_every_way_gives_the_same_bits(kind: Kind, tmp_path: Path) -> None:
+    """Order, blocks, threads, chunks, merges, files, single records, columns; kills any rounded
+    sum, sums added as threads finish, and a wrong count.
+    """
     X, chosen = _data(1301), _map(kind)
+    np.save(tmp_path / "x.npy", X)
     whole = sketch(X, chosen).sum
     order = stream(0, "test-exact-order", "data").permutation(len(X))
     ways = {
-        "order": sketch(X[order], chosen).sum,
-        "columns first": sketch(np.asfortranarray(X), chosen).sum,
-        "chunks": sketch(iter([X[:1], X[1:700], X[700:700], X[700:]]), chosen).sum,
-        "list": sketch(X.tolist(), chosen).sum,
-        "merge": sketch(X[:333], chosen).merge(sketch(X[333:], chosen)).sum,
-        "records": np.sum([sketch(x[None], chosen).sum for x in X], axis=0),
-        "kept": subsampled_map_sum(X, chosen, np.tile(np.arange(24), (len(X), 1))),
+        "order": sketch(X[order], chosen),
+        "columns first": sketch(np.asfortranarray(X), chosen),
+        "chunks": sketch(iter([X[:1], X[1:700], X[700:700], X[700:]]), chosen),
+        "list of chunks": sketch([X[:1], X[1:]], chosen),
+        "list": sketch(X.tolist(), chosen),
+        "file": sketch(np.load(tmp_path / "x.npy", mmap_mode="r"), chosen),
+        "merge": sketch(X[:333], chosen).merge(sketch(X[333:], chosen)),
     }
-    ways |= {f"blocks of {k}": sketch(X, chosen, block_rows=k).sum for k in (1, 2, 7, 300, 5000)}
-    ways |= {f"{k} threads": sketch(X, chosen, n_jobs=k, block_rows=3).sum for k in (2, 3)}
+    ways |= {f"blocks of {k}": sketch(X, chosen, block_rows=k) for k in (1, 2, 7, 300, 5000)}
+    ways |= {
+        f"{k} threads": sketch(iter([X[:99], X[99:]]), chosen, n_jobs=k, block_rows=3)
+        for k in (2, 3)
+    }
     for way, found in ways.items():
-        np.testing.assert_array_equal(found, whole, err_msg=way)
+        np.testing.assert_array_equal(found.sum, whole, err_msg=way)
+        assert found.count == 1301
+    one_by_one = np.sum([sketch(x[None], chosen).sum for x in X], axis=0)
+    np.testing.assert_array_equal(one_by_one, whole)
+    kept = subsampled_map_sum(X, chosen, np.tile(np.arange(24), (len(X), 1)))
+    np.testing.assert_array_equal(kept, whole)
     for columns in (1, 5, 23):
         np.testing.assert_array_equal(
             sketch(X, chosen.column_slice(columns)).sum, whole[:columns], err_msg="sliced map"
@@ -132,19 +145,13 @@ def test_angles_are_those_of_the_rounded_record(d: int) -> None:
         x = scale * bound * stream(0, "test-angles", "data", d).uniform(-1, 1, d)
         x[0] = scale * bound[0]
         halves = _sums._halves(x[None], bound, exponents)
-        exact = [
-            sum(Fraction(h) * Fraction(w) for h, w in zip(halves[0], column, strict=True))
-            for column in weights.T
-        ]
+        exact = [_dot(halves[0], column) for column in weights.T]
         assert (halves @ weights)[0].tolist() == [float(turn) for turn in exact]
         assert all(Fraction(float(turn)) == turn for turn in exact)
         assert all(
             abs(turn) <= Fraction(2) ** (53 - int(b)) for turn, b in zip(exact, bits, strict=True)
         )
-        true = [
-            sum(Fraction(a) * Fraction(w) for a, w in zip(x, column, strict=True))
-            for column in chosen.frequencies.T
-        ]
+        true = [_dot(x, column) for column in chosen.frequencies.T]
         turn = Fraction(2 * math.pi)
         gap = np.array([_rest(a - t / turn) for a, t in zip(exact, true, strict=True)]) * 2 * np.pi
         assert (np.abs(gap) <= 1.001 * chosen.angle_error).all()
@@ -168,7 +175,7 @@ def test_angles_are_reduced_to_whole_units_with_one_rounding(d: int, bound: floa
     unit = Fraction(2) ** (32 - adder.shift)
     for row, found in zip(halves, units, strict=True):
         for column, value in zip(adder.weights.T, found, strict=True):
-            exact = sum(Fraction(h) * Fraction(w) for h, w in zip(row, column, strict=True))
+            exact = _dot(row, column)
             assert abs(exact) < 2 ** (19 + adder.shift)
             assert int(value) == (round(exact * unit) << adder.shift) % 2**32
 
@@ -181,17 +188,15 @@ def test_quadratic_angles_are_exact(d: int) -> None:
     for x, found in zip(records, records @ adder.weights, strict=True):
         assert np.linalg.norm(x) <= 2.0**25
         for column, value in zip(adder.weights.T, found, strict=True):
-            products = [Fraction(a) * Fraction(w) for a, w in zip(x, column, strict=True)]
-            assert sum(products) == Fraction(float(value))
-            assert sum(map(abs, products)) < 2  # in units of 2^-52: below 2^53
+            assert _dot(x, column) == Fraction(float(value))
+            assert _dot(np.abs(x), np.abs(column)) < 2  # in units of 2^-52: below 2^53
 
 
 def test_defaults_know_angles_to_a_ten_thousandth() -> None:
     for d in (1, 8, 60):
-        assert _map("fourier", d=d).angle_error.max() < 1e-4
-        turns = np.asarray(_map("fourier", d=d).bound) * np.abs(
-            _map("fourier", d=d).frequencies
-        ).max(axis=1)
+        chosen = _map("fourier", d=d)
+        assert chosen.angle_error.max() < 1e-4
+        turns = np.asarray(chosen.bound) * np.abs(chosen.frequencies).max(axis=1)
         assert (turns >= 2 * np.pi * 256 / math.sqrt(d)).all()
         assert (turns <= 2 * np.pi * 1024 / math.sqrt(d)).all()
 
@@ -291,35 +296,38 @@ def test_features_stay_below_their_sensitivities(kind: Kind, noise: str) -> None
     chosen = _map(kind, m=9)
     X = _data(2000) * np.asarray(chosen.bound) / 3.0
     features = np.array([sketch(x[None], chosen).sum for x in X])
-    size = {
-        "laplace": lambda z: (np.abs(z.real) + np.abs(z.imag)).sum(axis=-1),
-        "gaussian": lambda z: np.linalg.norm(z, axis=-1),
-        "polydisc": lambda z: np.abs(z).max(axis=-1),
-        "cube": lambda z: np.maximum(np.abs(z.real), np.abs(z.imag)).max(axis=-1),
-    }[noise]
     added = map_sensitivity(chosen, noise=noise)  # type: ignore[arg-type]
     replaced = map_sensitivity(chosen, noise=noise, neighboring="replace_one")  # type: ignore[arg-type]
-    assert 0.7 * added < size(features).max() <= added
-    assert size(features[:700, None] - features[None, -700:]).max() <= replaced
+    largest = lengths(features)[noise].max()
+    assert 0.7 * added < largest <= added
+    if kind == "quantized" or noise in ("gaussian", "polydisc"):
+        assert largest == pytest.approx(added, rel=1e-5)
+    assert replaced == 2 * added
+    assert lengths(features[:700, None] - features[None, -700:])[noise].max() <= replaced
 
 
-@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("value", [1e20, 1e160, 1.7e308, 5e-324])
+@pytest.mark.parametrize("value", [1e20, 1e60, 1e160, 1e200, 1.7e308, 5e-324])
 def test_finite_records_of_any_size_neither_raise_nor_warn(kind: Kind, value: float) -> None:
+    """They count as the nearest record within the bound; kills a sum that becomes NaN."""
     chosen = _map(kind)
     far = np.array([[value, -value, 0.3], [value, value, value], [0.0, -value, 5e-324]])
-    found = sketch(far, chosen).sum
+    found, kept = sketch(far, chosen).sum, [[0, 1], [2, 3], [4, 23]]
     assert np.isfinite(found).all()
+    some = subsampled_map_sum(far, chosen, kept)
+    assert np.isfinite(some).all()
     if chosen.bound is not None:
         inside = np.clip(far, -chosen.bound, chosen.bound)
         np.testing.assert_array_equal(found, sketch(inside, chosen).sum)
+        np.testing.assert_array_equal(some, subsampled_map_sum(inside, chosen, kept))
         single = np.clip(far, -3e38, 3e38).astype(np.float32)
         assert np.isfinite(sketch(single, chosen).sum).all()
-    subsampled_map_sum(far, chosen, [[0, 1], [2, 3], [4, 23]])
+    elif value > 1.0:  # on the ball's surface
+        unit = np.array([[1, -1, 0], [1, 1, 1], [0, -1, 0]]) / np.sqrt([[2.0], [3.0], [1.0]])
+        gap = np.abs(found - chosen.transform(unit).sum(axis=0))
+        assert (gap <= 3 * chosen.feature_error).all()
 
 
-@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("frequency", [0.0, 1e-320, 1e-150, 1e150, 1e300])
 def test_frequencies_of_any_size_give_features_of_modulus_one(frequency: float) -> None:
     """Default bounds from the smallest to the largest power of two; kills their overflow."""
@@ -341,13 +349,6 @@ def test_bounds_are_public_parts_of_the_map() -> None:
     np.testing.assert_array_equal(sketch(far, narrow).sum, sketch(edge, narrow).sum)
     np.testing.assert_array_equal(sketch(far, wide).sum, sketch([[3.0, -50.0]], wide).sum)
     assert (narrow.angle_error < wide.angle_error).all()
-    for bad in (0.0, -1.0, [1.0, 2.0, 3.0], math.inf, math.nan):
-        with pytest.raises(ValueError, match="bound must be"):
-            SketchMap("fourier", omega, None, bad)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="bound must be None for kind='quadratic'"):
-        SketchMap("quadratic", omega, None, 1.0)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="bound times frequencies must be below 1e300"):
-        SketchMap("fourier", np.array([[1e300]]), None, 1e300)  # type: ignore[arg-type]
 
 
 @pytest.mark.claim("sketch-beyond-float")
@@ -365,27 +366,6 @@ def test_no_search_finds_more_than_one(n: int) -> None:
     curve = float_curve([1000, 100_000], n_patterns=100, seed=0, name="test-search")
     assert max(curve.exact) <= 1.0 < curve.single[0] < curve.single[1]
     assert curve.single[1] > 1.01
-
-
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        CompressiveKMeans(2, epsilon=1e6, bounds=(-1, 1), noise="polydisc", random_state=0),
-        CompressiveKMeans(
-            2, epsilon=1e6, bounds=(-1000, 1000), gamma=0.5, kind="quantized", noise="cube",
-            random_state=0,
-        ),
-        CompressiveGaussianMixture(2, epsilon=1e6, bounds=(-1, 1), gamma=1.0, random_state=0),
-        CompressivePCA(1, epsilon=1e6, data_norm=1.0, random_state=0),
-    ],
-    ids=lambda estimator: f"{type(estimator).__name__}-{estimator.noise}",
-)  # fmt: skip
-def test_estimators_take_finite_records_of_any_size(estimator: object) -> None:
-    X = np.vstack([_data(60, 2), [[1.7e308, -1.7e308], [1e160, 5e-324]]])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        estimator.fit(X)  # type: ignore[attr-defined]
-    assert np.isfinite(estimator.sketch_.sum).all()  # type: ignore[attr-defined]
 
 
 def test_a_box_far_from_zero_keeps_its_records_apart() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -65,25 +63,3 @@ def test_ratio_is_met_by_simulated_releases() -> None:
     assert ratios.mean() == pytest.approx(
         expected, abs=4 * ratios.std() / np.sqrt(20_000) + 1e-3 * expected
     )
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (
-            lambda: jr.joint_deviations(epsilon=1.0, delta=1e-5, sensitivity=1.0, weight=0.0),
-            "weight must be",
-        ),
-        (
-            lambda: jr.joint_deviations(epsilon=1.0, delta=2.0, sensitivity=1.0, weight=1.0),
-            "delta must be",
-        ),
-        (lambda: jr.CountCost(0, 320, 5.0, 0.1, 1e-8), "n_samples must be"),
-        (lambda: jr.CountCost(10, 320, 0.5, 0.1, 1e-8), "energy_ratio must be"),
-        (lambda: jr.CountCost(10, 320, 5.0, 0.1, 0.0), "delta must be"),
-        (lambda: jr.CountCost(10, 320, 5.0, 0.1, 1e-8).laplace(1.0), "share must be"),
-    ],
-)
-def test_bad_arguments_are_named(call: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        call()

@@ -87,31 +87,3 @@ def test_single_vectors_and_sizes() -> None:
         draws = knorm.pure_noise(3, noise=noise, epsilon=1.0, rng=np.random.default_rng(0))  # type: ignore[arg-type]
         assert draws.shape == (3,)
         assert draws.dtype == complex
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: knorm._body_norm([1.0], noise="ball"), "noise must be one of"),  # type: ignore[arg-type]
-        (lambda: knorm.noise_energy(0, noise="cube", epsilon=1.0), "n_components must be"),
-        (lambda: knorm.noise_energy(2, noise="cube", epsilon=0.0), "epsilon must be"),
-        (
-            lambda: knorm.knorm_loss([[1.0]], [[1.0]], noise="cube", epsilon=1.0),
-            "feature must have 1 axes",
-        ),
-        (
-            lambda: knorm.pure_noise(2, noise="laplace", epsilon=-1.0, rng=RNG),
-            "epsilon must be",
-        ),
-        (
-            lambda: knorm.pure_noise(2, noise="laplace", epsilon=1.0, rng=RNG, size=0),
-            "size must be",
-        ),
-    ],
-)
-def test_bad_arguments_are_named(call: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        call()
-
-
-RNG = np.random.default_rng(0)

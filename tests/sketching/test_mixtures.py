@@ -64,28 +64,3 @@ def test_population_sketch_is_the_limit_of_sketches():
     assert np.max(np.abs(gap)) > 0
     # weights 1/3 of the law, not of the sample: within multinomial error
     assert np.max(np.abs(gap)) < 5 * np.sqrt(1 / n)
-
-
-@pytest.mark.parametrize(
-    ("change", "error", "message"),
-    [
-        ({"n_clusters": 0}, ValueError, "n_clusters must be at least 1"),
-        ({"n_features": 2.5}, TypeError, "n_features must be an integer"),
-        ({"separation": 0.0}, ValueError, "separation must be"),
-        ({"frequency_variance": -1.0}, ValueError, "frequency_variance must be"),
-    ],
-)
-def test_bad_laws_are_named(change, error, message):
-    sizes = {"n_clusters": 2, "n_features": 2, "separation": 1.0, "frequency_variance": 1.0}
-    with pytest.raises(error, match=message):
-        MixtureLaw(**{**sizes, **change})
-
-
-def test_bad_draws_are_named():
-    rng = np.random.default_rng(0)
-    with pytest.raises(ValueError, match="n_samples must be at least 1"):
-        LAW.draw(0, rng=rng)
-    with pytest.raises(ValueError, match="dtype must be one of"):
-        LAW.draw(1, rng=rng, dtype="int8")
-    with pytest.raises(TypeError, match="rng must be"):
-        LAW.frequencies(3, rng=0)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,17 +12,9 @@ from dplit.features import orthonormal_blocks
 from dplit.sketching import sensitivity as qs
 from dplit.streams import stream
 from dplit_studies.sketching.searches import replace_search
+from tests.sketching.shared import circle, gaussian
 
 Array = NDArray[np.float64]
-
-
-def gaussian(d: int, m: int, trial: int = 0) -> Array:
-    return stream(0, "test-quadratic", "public", trial).standard_normal((d, m)) / np.sqrt(d)
-
-
-def circle(points: int = 20_001) -> Array:
-    angle = np.linspace(0.0, np.pi, points)
-    return np.stack([np.cos(angle), np.sin(angle)], axis=1)
 
 
 def grid_pairs(omega: Array, norm: int, points: int = 601) -> float:
@@ -45,12 +35,6 @@ def test_spectral_sensitivity_is_the_largest_sum_of_squares(m: int) -> None:
     assert sums.max() <= qs.spectral_sensitivity(omega) * (1 + 1e-12)
 
 
-@pytest.mark.claim("sketch-lem9")
-def test_orthonormal_blocks_have_sensitivity_m_over_d() -> None:
-    omega = orthonormal_blocks(6, 30, rng=stream(0, "test-blocks", "public"))
-    assert qs.spectral_sensitivity(omega) == pytest.approx(5.0, rel=1e-12)
-
-
 @pytest.mark.claim("sketch-beyond-bdp")
 @pytest.mark.parametrize("trial", range(6))
 def test_exact_replace_one_sensitivity_against_a_grid_of_pairs(trial: int) -> None:
@@ -62,16 +46,6 @@ def test_exact_replace_one_sensitivity_against_a_grid_of_pairs(trial: int) -> No
     assert on_grid == pytest.approx(exact, rel=1e-3)
     assert qs.spectral_sensitivity(omega) <= exact * (1 + 1e-12)
     assert exact <= qs.replace_l1_bound(omega) * (1 + 1e-12)
-
-
-@pytest.mark.claim("sketch-beyond-bdp")
-def test_two_basis_vectors_are_twice_as_far_as_printed() -> None:
-    identity = np.eye(2)
-    gap = np.array([1.0, -1.0])  # features of e1 minus features of e2
-    assert qs.replace_l1_exact(identity) == pytest.approx(np.abs(gap).sum(), rel=1e-14)
-    assert qs.replace_l1_bound(identity) == pytest.approx(2.0, rel=1e-14)
-    found = replace_search(identity, norm=2, rng=stream(0, "test-basis", "public"))
-    assert found.value == pytest.approx(np.sqrt(2.0), rel=1e-12)
 
 
 @pytest.mark.claim("sketch-beyond-bdp")
@@ -109,17 +83,6 @@ def test_orthonormal_basis_attains_the_factor_root_two() -> None:
     omega = orthonormal_blocks(5, 5, rng=stream(0, "test-root", "public"))
     found = replace_search(omega, norm=2, rng=stream(0, "test-root", "data"))
     assert found.value == pytest.approx(np.sqrt(2.0) * qs.s4_certificate(omega), rel=1e-6)
-
-
-def test_many_frequencies_tend_to_four_over_pi_and_two_over_root_three() -> None:
-    """Deterministic seed; one orthonormal pair of records and the limits of Gaussian moments.
-
-    False alarm 1e-4: 20000 independent terms, five standard errors.
-    """
-    omega = gaussian(4, 20_000) * 2.0  # standard normal entries
-    gap = omega[0] ** 2 - omega[1] ** 2
-    assert np.abs(gap).mean() == pytest.approx(4 / np.pi, abs=5 * np.abs(gap).std() / 141.4)
-    assert (gap**2).mean() == pytest.approx(4.0, abs=5 * (gap**2).std() / 141.4)
 
 
 @pytest.mark.claim("sketch-lem13")
@@ -168,28 +131,3 @@ def test_certificate_is_close_at_the_sizes_of_the_chapter() -> None:
 def test_single_starts_often_miss_the_maximum() -> None:
     omega = orthonormal_blocks(8, 80, rng=stream(0, "t", "public"))
     assert qs.s4_ascent(omega, rng=stream(0, "t", "data")).share < 0.6
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (lambda: qs.spectral_sensitivity(np.ones(3)), ValueError, "frequencies must have 2 axes"),
-        (lambda: qs.replace_l1_bound(np.ones((2, 2)) * 1j), TypeError, "must be real"),
-        (lambda: qs.s4_certificate(np.full((2, 2), np.nan)), ValueError, "must be finite"),
-        (lambda: qs.replace_l1_exact(np.ones((2, 21))), ValueError, "at most 20 columns"),
-        (
-            lambda: replace_search(np.eye(2), norm=3, rng=RNG),
-            ValueError,
-            "norm must be one",
-        ),
-        (lambda: replace_search(np.eye(2), norm=1, rng=0), TypeError, "rng must be"),  # type: ignore[arg-type]
-        (lambda: qs.s4_ascent(np.eye(2), rng=RNG, n_starts=0), ValueError, "n_starts must be"),
-        (lambda: qs.s4_ascent(np.eye(2), rng=RNG, max_iter=1.5), TypeError, "max_iter must be"),  # type: ignore[arg-type]
-    ],
-)
-def test_bad_arguments_are_named(call: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        call()
-
-
-RNG = np.random.default_rng(0)

@@ -60,21 +60,3 @@ def test_required_records_are_both_conditions():
             terms = 500 / limit, np.sqrt(factor) * 500 / (epsilon * np.sqrt(limit))
             found = required_records(500, 10, 10, epsilon=epsilon, factor=factor)
             assert found == pytest.approx(max(terms), rel=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (lambda: laplace_nsr(0, budget=1.0, signal=1.0), ValueError, "n_components must be"),
-        (lambda: laplace_nsr(5, budget=0.0, signal=1.0), ValueError, "budget must be"),
-        (lambda: laplace_nsr(5, budget=1.0, signal=-1.0), ValueError, "signal must be"),
-        (lambda: required_records(5, 0, 1, epsilon=1.0), ValueError, "n_clusters must be"),
-        (lambda: required_records(5, 1, 1, epsilon=0.0), ValueError, "epsilon must be"),
-        (lambda: size_range(1, 1, budget=-1.0), ValueError, "budget must be"),
-        (lambda: least_budget(1, 1, factor=0.0), ValueError, "factor must be"),
-        (lambda: least_budget(1.5, 1), TypeError, "n_clusters must be an integer"),
-    ],
-)
-def test_bad_input_is_named(call, error, message):
-    with pytest.raises(error, match=message):
-        call()

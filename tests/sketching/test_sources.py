@@ -122,7 +122,7 @@ def test_energy_of_merged_noises(shares: int, factor: float) -> None:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    with two_workers(allowed_failures=2) as client:
+    with two_workers(allowed_failures=1) as client:
         yield client
 
 

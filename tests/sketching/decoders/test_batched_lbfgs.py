@@ -24,15 +24,18 @@ def _objective(roots, targets):
     return evaluate
 
 
+def _minimise(evaluate, start, low, high, inverse, reach=np.inf, **limits):
+    steps = {"inverse": np.full(start.shape, inverse), "reach": np.full(start.shape[1], reach)}
+    limits = {"max_iter": 1000, "tol": 1e-15} | limits
+    return minimise(evaluate, start, low, high, **steps, **limits)
+
+
 @pytest.mark.parametrize("reach", [0.05, np.inf])
 def test_quadratics_in_a_box(reach):
     """30 problems with active bounds. Kills free coordinates that are frozen and the reverse."""
     roots, targets = _quadratics(30, 6, 0)
     low, high = np.full(6, -0.05), np.full(6, 0.1)
-    x, value = minimise(
-        _objective(roots, targets), np.zeros((30, 6)), low, high,
-        inverse=np.full((30, 6), 0.02), reach=np.full(6, reach), max_iter=500, tol=1e-14,
-    )  # fmt: skip
+    x, value = _minimise(_objective(roots, targets), np.zeros((30, 6)), low, high, 0.02, reach)
     exact = [lsq_linear(A, b, bounds=(low, high)) for A, b in zip(roots, targets, strict=True)]
     assert sum(np.any(e.active_mask != 0) for e in exact) > 15
     np.testing.assert_allclose(value, [2 * e.cost for e in exact], rtol=1e-6)
@@ -44,11 +47,8 @@ def test_each_problem_ends_by_itself():
     roots, targets = _quadratics(12, 5, 1)
     roots *= np.logspace(0, 2, 12)[:, None, None]
     roots[::2, :, 0] *= 30
-    start = np.zeros((12, 5))
-    _, value = minimise(
-        _objective(roots, targets), start, np.full(5, -np.inf), np.full(5, np.inf),
-        inverse=np.full((12, 5), 1e-4), reach=np.full(5, np.inf), max_iter=1000, tol=1e-15,
-    )  # fmt: skip
+    free = np.full(5, np.inf)
+    _, value = _minimise(_objective(roots, targets), np.zeros((12, 5)), -free, free, 1e-4)
     exact = [np.linalg.lstsq(A, b, rcond=None)[0] for A, b in zip(roots, targets, strict=True)]
     least = [np.sum((A @ e - b) ** 2) for A, b, e in zip(roots, targets, exact, strict=True)]
     np.testing.assert_allclose(value, least, rtol=1e-8)
@@ -61,10 +61,7 @@ def test_rosenbrock_as_scipy_solves_it():
         return np.array([rosen(row) for row in x]), np.array([rosen_der(row) for row in x])
 
     low, high = np.array([-2.0, -2.0]), np.array([0.8, 2.0])
-    x, value = minimise(
-        evaluate, start, low, high, inverse=np.full((3, 2), 1e-3), reach=np.full(2, np.inf),
-        max_iter=1000, tol=1e-15,
-    )  # fmt: skip
+    x, value = _minimise(evaluate, start, low, high, 1e-3)
     peer = minimize(rosen, [0.0, 0.0], jac=rosen_der, method="L-BFGS-B", bounds=Bounds(low, high))
     np.testing.assert_allclose(x, np.tile(peer.x, (3, 1)), atol=1e-3)
     np.testing.assert_allclose(value, peer.fun, rtol=1e-4)
@@ -72,12 +69,10 @@ def test_rosenbrock_as_scipy_solves_it():
 
 def test_no_iteration_returns_the_clipped_start():
     roots, targets = _quadratics(2, 3, 2)
-    x, value = minimise(
-        _objective(roots, targets), np.full((2, 3), 5.0), np.zeros(3), np.ones(3),
-        inverse=np.ones((2, 3)), reach=np.ones(3), max_iter=0, tol=0.0,
-    )  # fmt: skip
+    evaluate, start = _objective(roots, targets), np.full((2, 3), 5.0)
+    x, value = _minimise(evaluate, start, np.zeros(3), np.ones(3), 1.0, max_iter=0)
     np.testing.assert_array_equal(x, np.ones((2, 3)))
-    assert value == pytest.approx(_objective(roots, targets)(x, np.arange(2))[0])
+    assert value == pytest.approx(evaluate(x, np.arange(2))[0])
 
 
 def test_the_value_never_rises():
@@ -90,9 +85,7 @@ def test_the_value_never_rises():
         return waves + 0.1 * np.sum(x**2, axis=1), 5 * np.sin(5 * x) + 0.2 * x
 
     before = evaluate(start, None)[0]
-    x, value = minimise(
-        evaluate, start, np.full(2, -5.0), np.full(2, 5.0), inverse=np.full((50, 2), 0.04),
-        reach=np.full(2, 0.3), max_iter=100, tol=1e-12,
-    )  # fmt: skip
+    box = np.full(2, 5.0)
+    x, value = _minimise(evaluate, start, -box, box, 0.04, reach=0.3, max_iter=100)
     assert np.all(value <= before)
     assert np.max(np.abs(evaluate(x, None)[1])) < 1e-3

@@ -64,22 +64,3 @@ def test_plain_decoder_recovers_points_and_restarts_help(problem):
     order, truth = np.argsort(found.centroids[:, 0]), np.argsort(points[:, 0])
     np.testing.assert_allclose(found.centroids[order], points[truth], atol=1e-3)
     np.testing.assert_allclose(found.weights[order], weights[truth], rtol=1e-3)
-
-
-def test_bad_input_is_named(problem):
-    omega, _, _, z = problem
-    rng = np.random.default_rng(0)
-    with pytest.raises(ValueError, match="sketch must be finite"):
-        reference_decode(z * np.nan, omega, 3, bounds=(-3, 3), rng=rng)
-    with pytest.raises(TypeError, match=r"rng must be a numpy\.random\.Generator"):
-        reference_decode(z, omega, 3, bounds=(-3, 3), rng=1)
-    with pytest.raises(ValueError, match="n_restarts must be at least 1"):
-        reference_decode(z, omega, 3, bounds=(-3, 3), rng=rng, n_restarts=0)
-    with pytest.raises(
-        ValueError, match=r"n_clusters must satisfy .* <= 2 m = 8, got n_clusters=3"
-    ):
-        reference_decode(z[:4], omega[:2, :4], 3, bounds=(-3, 3), rng=rng)
-    with pytest.raises(ValueError, match=r"sketch must have \d+ entries"):
-        reference_decode(z[:-1], omega, 3, bounds=(-3, 3), rng=rng)
-    with pytest.raises(ValueError, match="frequencies must have 2 axes"):
-        refine_kmeans(z, omega[0], np.ones((3, 1)), np.ones(3), bounds=(-3, 3))

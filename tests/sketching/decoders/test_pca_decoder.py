@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from scipy.optimize import check_grad, minimize
@@ -66,17 +64,11 @@ def test_measurements_of_second_moments_are_mean_features():
 
 
 @pytest.mark.claim("sketch-eq5")
-def test_cost_is_the_squared_distance_of_measurements():
+def test_cost_is_the_squared_distance_of_measurements_and_has_its_gradient():
     rng = stream(0, "pca-cost", "public")
     omega, U, z = rng.standard_normal((5, 9)), rng.standard_normal((5, 2)), rng.standard_normal(9)
     expected = ((quadratic_features(U.T, omega).sum(axis=0) - z) ** 2).sum()
     assert low_rank_cost(U, omega, z) == pytest.approx(expected, rel=1e-12)
-
-
-@pytest.mark.claim("sketch-eq5")
-def test_gradient_against_differences():
-    rng = stream(0, "pca-gradient", "public")
-    omega, U, z = rng.standard_normal((5, 9)), rng.standard_normal((5, 2)), rng.standard_normal(9)
     error = check_grad(
         lambda flat: low_rank_cost(flat.reshape(5, 2), omega, z),
         lambda flat: low_rank_gradient(flat.reshape(5, 2), omega, z).ravel(),
@@ -136,21 +128,3 @@ def test_sketches_that_no_matrix_explains_give_a_finite_fit(z):
 def test_degrees_of_freedom():
     assert _degrees_of_freedom(5, 5) == 15
     assert _degrees_of_freedom(5, 1) == 5
-
-
-def test_bad_input_is_named():
-    rng, omega = np.random.default_rng(0), np.ones((3, 10))
-    with pytest.raises(ValueError, match="z must have 10 entries"):
-        compressive_pca(np.ones(9), omega, 1, rng=rng)
-    with pytest.raises(ValueError, match="n_components must be at most 3"):
-        compressive_pca(np.ones(10), omega, 4, rng=rng)
-    with pytest.raises(ValueError, match="at least 6 entries for 3 components in dimension 3"):
-        compressive_pca(np.ones(5), np.ones((3, 5)), 3, rng=rng)
-    with pytest.raises(ValueError, match="z must be finite"):
-        compressive_pca(np.full(10, math.nan), omega, 1, rng=rng)
-    with pytest.raises(TypeError, match="z must be real"):
-        compressive_pca(np.ones(10) * 1j, omega, 1, rng=rng)
-    with pytest.raises(TypeError, match="rng must be"):
-        compressive_pca(np.ones(10), omega, 1, rng=0)
-    with pytest.raises(ValueError, match="components must have 3 rows"):
-        pca_risk(np.ones((2, 3)), np.ones((2, 1)))

@@ -9,7 +9,6 @@ import pytest
 from scipy import stats
 from scipy.special import logsumexp
 
-from dplit.accounting import sampled_gaussian_delta
 from dplit.mechanisms import gaussian_delta, gaussian_sigma
 from dplit.sketching.subsampling.gaussian import (
     accountant_delta,
@@ -27,19 +26,11 @@ from dplit_studies.sketching.simulations import (
     simulated_ratios,
     simulated_sigma,
 )
+from tests.sketching.shared import every_law
 
 
 @pytest.mark.claim("sketch-lem24")
-@pytest.mark.parametrize(
-    "law",
-    [
-        mask_law("uniform", 6, n_kept=2),
-        mask_law("block", 6, n_kept=4, block=2),
-        mask_law("bernoulli", 6, alpha=0.3),
-        mask_law("data", 6, alpha=0.3),
-    ],
-    ids=lambda law: law.scheme,
-)
+@every_law
 def test_largest_distance_by_the_list_of_masks(law):
     phi = np.exp(1j * stream(0, "test-lem24", "data").uniform(0, 7, (5, 6)))
     masks, _ = mask_support(law)
@@ -100,15 +91,6 @@ def test_whole_records_by_quadrature(direction, epsilon):
     assert both >= ours * (1 - 1e-12)
 
 
-@pytest.mark.claim("sketch-beyond-subsampled")
-def test_one_feature_is_one_sampled_gaussian():
-    for scheme in ("data", "bernoulli"):
-        law = mask_law(scheme, 1, alpha=0.2)
-        ours = fourier_delta(law, epsilon=0.7, sigma=4.0)
-        direct = sampled_gaussian_delta(epsilon=0.7, sigma=4.0, sensitivity=5.0, sampling_rate=0.2)
-        assert ours == pytest.approx(direct, rel=1e-5)
-
-
 def listed_delta(law, epsilon, sigma, noise, direction):
     """Delta from the definition: likelihood ratios as sums over all masks, on given draws."""
     masks, probabilities = mask_support(law)
@@ -127,12 +109,12 @@ def listed_delta(law, epsilon, sigma, noise, direction):
 
 @pytest.mark.claim("sketch-beyond-subsampled")
 @pytest.mark.parametrize("direction", ["remove", "add"])
-@pytest.mark.parametrize("law", [mask_law("bernoulli", 5, alpha=0.4)])
-def test_independent_masks_by_listing_them(law, direction):
+def test_independent_masks_by_listing_them(direction):
     """200,000 draws within 4 standard errors: false alarm 6e-5.
 
     Kills a noise multiplier without alpha, and a composition of m - 1 steps.
     """
+    law = mask_law("bernoulli", 5, alpha=0.4)
     noise = stream(0, "test-listed", "noise").standard_normal((200_000, 5))
     terms = listed_delta(law, 0.5, 3.0, noise, direction)
     exact = fourier_delta(law, epsilon=0.5, sigma=3.0, direction=direction)
@@ -236,43 +218,3 @@ def test_everything_kept_is_the_plain_gaussian():
         assert fourier_sigma(law, epsilon=0.3, delta=1e-7) == plain
         exact = gaussian_delta(epsilon=0.3, sigma=2.0, sensitivity=3.0)
         assert fourier_delta(law, epsilon=0.3, sigma=2.0) == exact
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (
-            lambda: fourier_delta(mask_law("uniform", 4, n_kept=2), epsilon=1.0, sigma=1.0),
-            "law must be 'bernoulli' or 'data'",
-        ),
-        (
-            lambda: fourier_delta(mask_law("data", 4, alpha=0.5), epsilon=1.0, sigma=-1.0),
-            "sigma must be positive",
-        ),
-        (
-            lambda: fourier_delta(
-                mask_law("data", 4, alpha=0.5), epsilon=1.0, sigma=1.0, direction="up"
-            ),
-            "direction must be one of",
-        ),
-        (
-            lambda: fourier_sigma(mask_law("data", 4, alpha=0.5), epsilon=0.0, delta=1e-5),
-            "epsilon must be positive",
-        ),
-        (
-            lambda: simulated_sigma(
-                mask_law("data", 4, alpha=0.5),
-                epsilon=1.0,
-                delta=1e-3,
-                n_draws=10,
-                rng=np.random.default_rng(),
-            ),
-            "law must be of scheme 'uniform'",
-        ),
-        (lambda: density_excess(epsilon=1.0, sigma=0.0, sensitivity=1.0), "sigma must be positive"),
-        (lambda: fourier_q2(mask_law("data", 4, alpha=0.5), neighboring="x"), "neighboring must"),
-    ],
-)
-def test_bad_arguments_are_named(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

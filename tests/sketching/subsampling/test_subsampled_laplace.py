@@ -29,13 +29,7 @@ from dplit.sketching.subsampling.masks import (
 )
 from dplit.streams import stream
 from dplit_studies.sketching.tables import opposite_pair
-
-LAWS = [
-    mask_law("bernoulli", 6, alpha=0.3),
-    mask_law("data", 6, alpha=0.3),
-    mask_law("uniform", 6, n_kept=2),
-    mask_law("block", 6, n_kept=4, block=2),
-]
+from tests.sketching.shared import LAWS, every_law
 
 
 def features(rows: int, m: int = 6, *, complex_valued: bool = False) -> np.ndarray:
@@ -45,7 +39,7 @@ def features(rows: int, m: int = 6, *, complex_valued: bool = False) -> np.ndarr
 
 
 @pytest.mark.claim("sketch-lem15")
-@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.scheme)
+@every_law
 @pytest.mark.parametrize("direction", ["add", "remove"])
 @pytest.mark.parametrize("complex_valued", [False, True])
 def test_closed_forms_equal_the_lists(law, direction, complex_valued):
@@ -94,14 +88,14 @@ def test_densities_do_not_depend_on_the_order_of_records():
 @pytest.mark.claim("sketch-lem15")
 def test_density_integrates_to_one():
     law = mask_law("bernoulli", 2, alpha=0.5)
-    axis = np.linspace(-30, 30, 601)
+    axis = np.linspace(-20, 20, 401)
     points = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
     total = np.exp(log_density(points, features(2, 2), law, scale=0.9)).sum() * 0.1**2
     assert total / (2 * 0.9) ** 2 == pytest.approx(1.0, rel=2e-3)
 
 
 @pytest.mark.claim("sketch-lem15")
-@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.scheme)
+@every_law
 def test_removing_is_never_worse_than_adding(law):
     values = features(50)
     add = record_epsilon(values, law, scale=0.7)
@@ -122,13 +116,6 @@ def test_sampling_never_helps_at_equal_rescaled_noise(seed, scale):
     plain = values.sum(axis=1) / scale
     for law in LAWS:
         assert np.all(record_epsilon(values, law, scale=scale) >= plain * (1 - 1e-12))
-
-
-@pytest.mark.claim("sketch-lem16")
-def test_equality_where_every_mask_keeps_the_same_amount():
-    plain = 6.0 / 0.5
-    for law in LAWS[2:]:
-        assert record_epsilon(np.ones((1, 6)), law, scale=0.5)[0] == pytest.approx(plain)
 
 
 @pytest.mark.claim("sketch-eq17")
@@ -165,7 +152,7 @@ def test_printed_numbers_of_fourier_features():
 
 @pytest.mark.claim("sketch-lem18")
 @pytest.mark.claim("sketch-eq17")
-@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.scheme)
+@every_law
 def test_fourier_formulas_are_those_of_a_full_record(law):
     full = np.full((1, 6), (1 + 1j) / math.sqrt(2.0))  # every magnitude is sqrt(2)
     for scale in (0.4, 3.0, 50.0):
@@ -239,37 +226,3 @@ def test_symmetric_means_by_hand():
         assert np.exp(_log_symmetric_mean(np.log(w), r))[0] == pytest.approx(direct, rel=1e-13)
     huge = _log_symmetric_mean(np.full((1, 5), 900.0), 3)
     assert huge[0] == pytest.approx(2700.0, rel=1e-14)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: record_epsilon([[1.0]], LAWS[0], scale=1.0), "features must have 6 columns"),
-        (lambda: record_epsilon(np.ones((1, 6)), LAWS[0], scale=0.0), "scale must be positive"),
-        (
-            lambda: record_epsilon(np.ones((1, 6)), LAWS[0], scale=1.0, direction="up"),
-            "direction must be one of",
-        ),
-        (lambda: masked_norms([[1.0]], [[2]], alpha=0.5), "masks must be binary"),
-        (lambda: masked_norms([[1.0]], [[1]], alpha=0.0), r"alpha must be in \(0, 1\]"),
-        (lambda: masked_norms([[1.0]], [[1]], alpha=0.5, other=[[1.0], [2.0]]), "other must have"),
-        (lambda: _magnitudes([[np.nan]]), "features must be finite"),
-        (lambda: _magnitudes([[1.0]], norm=3), "norm must be 1 or 2"),
-        (lambda: amplified_epsilon(epsilon=-1.0, sampling_rate=0.5), "epsilon must be nonneg"),
-        (lambda: base_epsilon(epsilon=1.0, sampling_rate=0.0), "sampling_rate must be in"),
-        (lambda: fourier_scale(LAWS[0], epsilon=0.0), "epsilon must be positive"),
-        (lambda: far_point([1.0], distance=0.0), "distance must be positive"),
-        (lambda: log_density([[1.0]], [[1.0, 2.0]], LAWS[0], scale=1.0), "features must have 6"),
-        (
-            lambda: log_density(np.ones((1, 5)), np.ones((1, 6)), LAWS[0], scale=1.0),
-            "points must have 6 columns",
-        ),
-        (
-            lambda: log_density(np.ones((1, 6)), np.ones((4, 6)), LAWS[0], scale=1.0),
-            "masks of all records must have at most",
-        ),
-    ],
-)
-def test_bad_arguments_are_named(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

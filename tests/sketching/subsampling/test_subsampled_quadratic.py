@@ -26,15 +26,7 @@ from dplit_studies.sketching.searches import (
     quadratic_epsilon,
     replace_search,
 )
-
-
-def gaussian(d: int, m: int, trial: int = 0) -> np.ndarray:
-    return stream(0, f"test-quadratic-{d}-{m}", "public", trial).standard_normal((d, m))
-
-
-def circle(count: int) -> np.ndarray:
-    angle = np.linspace(0, math.pi, count, endpoint=False)
-    return np.stack([np.cos(angle), np.sin(angle)], axis=1)
+from tests.sketching.shared import circle, gaussian
 
 
 @pytest.mark.claim("sketch-lem19")
@@ -135,6 +127,9 @@ def test_the_ratio_decides_sharpness():
     parallel = np.outer([3.0, 4.0], [1, -1, 1, 1])
     uniform = mask_law("uniform", 4, n_kept=2)
     assert lemma20_ratio(parallel, uniform) == pytest.approx(1.0, rel=1e-12)
+    scale = quadratic_q1(parallel, uniform)
+    spent = quadratic_epsilon(parallel, uniform, scale=scale, rng=stream(0, "q", "noise"))
+    assert spent.lower == pytest.approx(1.0, rel=1e-12)
     assert lemma20_ratio(np.eye(4), mask_law("uniform", 4, n_kept=1)) == pytest.approx(4.0)
     assert lemma20_ratio(np.eye(2), mask_law("data", 2, alpha=0.25)) == pytest.approx(4.0)
     for trial in range(5):
@@ -161,15 +156,6 @@ def test_spending_collects_what_the_functions_say():
         assert found.exact[i] == pytest.approx(one.lower, rel=1e-9)
         assert found.finer[i] == pytest.approx(one.upper, rel=1e-12)
         assert found.plain[i] == pytest.approx(1 / lemma20_ratio(frequencies, law), rel=1e-12)
-
-
-@pytest.mark.claim("sketch-beyond-lem20")
-def test_a_ratio_of_one_is_attained():
-    parallel = np.outer([0.6, 0.8], [1.0, -1.0, 1.0, 1.0])
-    law = mask_law("uniform", 4, n_kept=2)
-    scale = quadratic_q1(parallel, law)
-    found = quadratic_epsilon(parallel, law, scale=scale, rng=stream(0, "q", "noise"))
-    assert found.lower == pytest.approx(1.0, rel=1e-12)
 
 
 @pytest.mark.claim("sketch-lem25")
@@ -208,31 +194,3 @@ def test_masks_without_features_move_nothing():
     values = masked_quartic(gaussian(2, 3), law)
     assert values[0] == 0.0
     assert values[1] > 0
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda law: quadratic_q1(np.eye(2), law), "frequencies must have 4 columns"),
-        (lambda law: masked_quartic(np.eye(2), law), "frequencies must have 4 columns"),
-        (lambda law: quadratic_q1(np.ones((2, 4)), law, neighboring="x"), "neighboring must be"),
-        (lambda law: lemma20_ratio(np.zeros((2, 4)), law), "norm of frequencies must be positive"),
-        (
-            lambda law: quadratic_epsilon(
-                np.ones((2, 4)), law, scale=0.0, rng=np.random.default_rng()
-            ),
-            "scale must be positive",
-        ),
-        (
-            lambda law: replaced_loss(np.ones((2, 4)), law, [2.0, 0.0], [0.0, 0.0], scale=1.0),
-            "x must have 2 entries and norm at most 1",
-        ),
-        (
-            lambda law: replaced_loss(np.ones((2, 4)), law, [1.0, 0.0], [0.0], scale=1.0),
-            "y must have 2 entries",
-        ),
-    ],
-)
-def test_bad_arguments_are_named(call, message):
-    with pytest.raises(ValueError, match=message):
-        call(mask_law("uniform", 4, n_kept=2))

@@ -64,20 +64,3 @@ def test_the_corrected_scale_is_exact_and_no_pair_exceeds_it(n, kept):
             assert np.abs(ratio).max() <= epsilon * (1 + 1e-12)
             if not trial:
                 assert ratio.max() == pytest.approx(epsilon, rel=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: sample_scale(epsilon=0.0, sampling_rate=0.5, sensitivity=1.0), "epsilon must"),
-        (lambda: sample_scale(epsilon=1.0, sampling_rate=0.0, sensitivity=1.0), "sampling_rate"),
-        (lambda: sample_scale(epsilon=1.0, sampling_rate=0.5, sensitivity=0.0), "sensitivity must"),
-        (lambda: sample_epsilon(scale=0.0, sampling_rate=0.5, sensitivity=1.0), "scale must be"),
-        (lambda: sample_log_density([[0.0]], [[1.0]], 2, scale=1.0), "n_kept must be at most 1"),
-        (lambda: sample_log_density([[0.0, 1.0]], [[1.0]], 1, scale=1.0), "points must have 1"),
-        (lambda: sample_log_density([[0.0]], np.ones((40, 1)), 20, scale=1.0), "at most 65536"),
-    ],
-)
-def test_bad_arguments_are_named(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

@@ -10,12 +10,7 @@ from dplit.erm.pairs import hinge_pair
 from dplit.erm.release import least_squares_scale
 from dplit.streams import stream
 from dplit.trials import Trial
-from dplit_studies.erm.attacks import (
-    _reconstruct_target,
-    _reconstruction_target,
-    reconstruction_runs,
-    two_point_hits,
-)
+from dplit_studies.erm import attacks
 
 PAIR = hinge_pair(n_records=101, regularization=0.1)
 
@@ -28,7 +23,7 @@ def _rng(trial=0):
 @pytest.mark.parametrize("scale", [0.05, 5.0, 1e5])
 def test_every_release_is_told_apart(scale):
     f, g = PAIR.values([1.0, -1.0])
-    assert two_point_hits(f, g, scale=scale, runs=10_000, rng=_rng()) == (10_000, 0)
+    assert attacks.two_point_hits(f, g, scale=scale, runs=10_000, rng=_rng()) == (10_000, 0)
     assert epsilon_lower_bound(10_000, 0, 10_000, confidence=0.999) > 7.0
 
 
@@ -37,14 +32,14 @@ def test_fresh_noise_keeps_its_budget_against_the_same_attack():
     """Two answers at 0.5 each: the ratio of hit rates is at most e (false alarm below 1e-4)."""
     f, g = PAIR.values([1.0, -1.0])
     scale = PAIR.distance / 0.5
-    hits = two_point_hits(f, g, scale=scale, runs=50_000, rng=_rng(1), as_printed=False)
+    hits = attacks.two_point_hits(f, g, scale=scale, runs=50_000, rng=_rng(1), as_printed=False)
     assert epsilon_lower_bound(*hits, 50_000, confidence=0.9999) <= 1.0
     assert hits[0] > hits[1]
 
 
 @pytest.mark.claim("erm-beyond-reconstruction")
 def test_five_or_more_answers_give_one_record_and_four_may_not():
-    runs = reconstruction_runs((3, 4, 5, 8, 12), n_trials=4, seed=0)
+    runs = attacks.reconstruction_runs((3, 4, 5, 8, 12), n_trials=4, seed=0)
     assert (runs.solutions[:, 2:] == 1).all()
     assert runs.farthest[:, 2:].max() <= 1e-8
     assert (runs.solutions[:, 0] > 5).all()
@@ -61,29 +56,30 @@ def test_a_search_that_explains_nothing_is_made_again():
     The points are nested, so that six answers admit no record that five exclude.
     """
     trial = Trial(5, seed=0, name="erm-beyond-reconstruction")
-    target = _reconstruction_target(trial)
+    target = attacks._reconstruction_target(trial)
     missed = 0
     for k in range(20):
-        found = _reconstruct_target(target, 6, rng=_rng(100 + k), restarts=10)
+        found = attacks._reconstruct_target(target, 6, rng=_rng(100 + k), restarts=10)
         missed += not len(found.solutions)
         for record in found.solutions:
             assert np.abs(record - target.record).max() < 1e-8
     assert missed <= 5
-    runs = reconstruction_runs((2, 3, 4, 5, 6), n_trials=6, seed=0)
+    runs = attacks.reconstruction_runs((2, 3, 4, 5, 6), n_trials=6, seed=0)
     assert (runs.solutions[:, 3:] == 1).all()
     assert runs.farthest[:, 3:].max() < 1e-8
 
 
 @pytest.mark.claim("erm-beyond-reconstruction")
 def test_the_attack_fails_against_fresh_noise():
-    runs = reconstruction_runs((5, 12), n_trials=2, seed=0, as_printed=False)
+    runs = attacks.reconstruction_runs((5, 12), n_trials=2, seed=0, as_printed=False)
     assert (runs.solutions == 0).all()
     assert not (runs.nearest < 1e-3).any()
 
 
 @pytest.mark.claim("erm-beyond-reconstruction")
 def test_targets_are_released_with_the_printed_noise():
-    targets = [_reconstruction_target(Trial(t, seed=1, name="erm-target")) for t in range(300)]
+    trials = [Trial(t, seed=1, name="erm-target") for t in range(300)]
+    targets = [attacks._reconstruction_target(trial) for trial in trials]
     shifts = np.array([t.answers[0] - t.exact[0] for t in targets])
     scale = least_squares_scale(epsilon=0.5, kappa=1.0, label_bound=1.0, regularization=0.05,
                                 n_records=50, rule="printed")  # fmt: skip
@@ -97,25 +93,7 @@ def test_targets_are_released_with_the_printed_noise():
 
 
 def test_runs_do_not_depend_on_workers_or_later_trials():
-    one = reconstruction_runs((5,), n_trials=1, seed=3)
-    two = reconstruction_runs((5,), n_trials=2, seed=3)
+    one = attacks.reconstruction_runs((5,), n_trials=1, seed=3)
+    two = attacks.reconstruction_runs((5,), n_trials=2, seed=3)
     assert np.array_equal(one.farthest[0], two.farthest[0])
     assert one.shifts[0] == two.shifts[0]
-
-
-def test_bad_input_is_named():
-    with pytest.raises(ValueError, match="counts must not be empty"):
-        reconstruction_runs((), n_trials=1, seed=0)
-    with pytest.raises(ValueError, match="counts must be at least 2"):
-        reconstruction_runs((1,), n_trials=1, seed=0)
-    with pytest.raises(ValueError, match="restarts must be at least 1"):
-        reconstruction_runs((5,), n_trials=1, seed=0, restarts=0)
-    with pytest.raises(ValueError, match="n_records must be at least 2"):
-        _reconstruction_target(Trial(0, seed=0, name="x"), n_records=1)
-    with pytest.raises(ValueError, match="epsilon must be positive"):
-        _reconstruction_target(Trial(0, seed=0, name="x"), epsilon=0.0)
-    target = _reconstruction_target(Trial(0, seed=0, name="x"), n_points=4)
-    with pytest.raises(ValueError, match="n_points must be at most 4"):
-        _reconstruct_target(target, 5, rng=_rng())
-    with pytest.raises(ValueError, match="releases must be at least 1"):
-        two_point_hits([0.0, 1.0], [1.0, 0.0], scale=1.0, runs=0, rng=_rng())

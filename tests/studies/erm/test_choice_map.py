@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,24 +15,6 @@ from scipy.stats import norm
 import dplit_studies.erm.choice_map as module
 from dplit.erm.choice import LEARNT, Facts, LaplaceAnswers, configure, gain, penalty
 from dplit.streams import stream
-from dplit_studies.erm.choice_map import (
-    EPSILONS,
-    OFF_GRID,
-    QUESTIONS,
-    TRIALS,
-    Case,
-    Setting,
-    Task,
-    cells,
-    draw_task,
-    learn,
-    off_grid_summary,
-    off_grid_task,
-    paired,
-    regrets,
-    settings,
-    simulate,
-)
 
 ROOT = Path(__file__).resolve().parents[3]
 ARCHIVE = json.loads((ROOT / "results" / "erm_choice.json").read_text(encoding="utf8"))
@@ -40,12 +23,12 @@ ARCHIVE = json.loads((ROOT / "results" / "erm_choice.json").read_text(encoding="
 def test_errors_by_hand() -> None:
     """Kills a sign that is turned and a variance that is forgotten."""
     X, y = np.zeros((2, 1)), np.array([-1.0, 1.0])
-    classes = Task(X, y, X, np.array([0.9, 0.3]), 0.0, True)
+    classes = module.Task(X, y, X, np.array([0.9, 0.3]), 0.0, True)
     assert classes.error(np.array([1.0, -1.0])) == pytest.approx(0.2)
     assert classes.error(np.array([-1.0, -1.0])) == pytest.approx(0.6)
     assert classes.best == pytest.approx(0.2)
     assert classes.trivial == pytest.approx(0.4)
-    values = Task(X, y, X, np.array([0.2, -0.2]), 0.3, False)
+    values = module.Task(X, y, X, np.array([0.2, -0.2]), 0.3, False)
     assert values.error(np.array([0.2, 5.0])) == pytest.approx(0.5 * 1.2**2 / 0.16 + 0.3)
     assert values.best == pytest.approx(0.3)
     assert values.trivial == pytest.approx(0.04 / 0.16 + 0.3)
@@ -58,7 +41,7 @@ def test_laws_have_the_stated_strength(loss: str, shape: str) -> None:
     form in ten columns is within a tenth of it.
     """
     rng = stream(0, "choice-map-law", "data")
-    task = draw_task(Setting(loss, shape, 40_000, 10, "medium"), rng)
+    task = module.draw_task(module.Setting(loss, shape, 40_000, 10, "medium"), rng)
     assert np.abs(task.X).max() <= 1.0
     assert np.abs(task.y).max() <= 1.0
     if loss == "squared":
@@ -71,7 +54,7 @@ def test_laws_have_the_stated_strength(loss: str, shape: str) -> None:
         assert spread == pytest.approx(3.0, abs=0.3)
 
 
-def _fits(task: Task, at: Setting) -> Any:
+def _fits(task: module.Task, at: module.Setting) -> Any:
     linear = LaplaceAnswers("hinge", 1, 1.0, 1.0, data_norm=math.sqrt(at.d / 2.0))
     rows = [linear.features(X, None) for X in (task.X, task.test)]
     return module._Fits(*rows, task.y, at.loss)
@@ -81,9 +64,9 @@ def test_expected_errors_of_answers_are_those_of_the_answers() -> None:
     """The closed form against 60 fits that answer 50 points each; false alarm 1e-6. Kills a scale
     without the number of questions.
     """
-    at = Setting("hinge", "linear", 300, 2, "medium")
-    task = draw_task(at, stream(0, "choice-map-answers", "data"))
-    few = Task(task.X, task.y, task.test[:50], task.truth[:50], 0.0, True)
+    at = module.Setting("hinge", "linear", 300, 2, "medium")
+    task = module.draw_task(at, stream(0, "choice-map-answers", "data"))
+    few = module.Task(task.X, task.y, task.test[:50], task.truth[:50], 0.0, True)
     facts = Facts(300, 2, "hinge", 5.0, 0.0, 50)
     expected = module._answers(few, _fits(few, at), facts, stream(0, "unused", "noise"))
     model = configure("answers", facts)
@@ -99,8 +82,8 @@ def test_expected_errors_of_answers_are_those_of_the_answers() -> None:
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_kernel_machines_of_the_map_are_the_estimators(name: str, loss: str) -> None:
     """Same penalty, sensitivity and noise: kills a map of something that is not recommended."""
-    at = Setting(loss, "curved", 200, 2, "medium")
-    task = draw_task(at, stream(0, "choice-map-kernels", "data"))
+    at = module.Setting(loss, "curved", 200, 2, "medium")
+    task = module.draw_task(at, stream(0, "choice-map-kernels", "data"))
     facts = Facts(200, 2, loss, 1.5, 1e-6, None, "curved")
     model = configure(name, facts).set_params(random_state=0).fit(task.X, task.y)
     features = module.cos_sin_features(task.X, model.frequencies_)
@@ -112,8 +95,8 @@ def test_kernel_machines_of_the_map_are_the_estimators(name: str, loss: str) -> 
 
 def test_the_process_meets_its_closed_form() -> None:
     """500 draws against a normal probability, false alarm 1e-6; kills half of the noise."""
-    at = Setting("hinge", "curved", 200, 2, "strong")
-    task = draw_task(at, stream(0, "choice-map-process", "data"))
+    at = module.Setting("hinge", "curved", 200, 2, "strong")
+    task = module.draw_task(at, stream(0, "choice-map-process", "data"))
     width = 0.35 * math.sqrt(2.0)
     frequencies = module.random_frequencies(
         2, 50, gamma=0.5 / width**2, rng=stream(0, "choice-map-process", "public")
@@ -137,8 +120,8 @@ def test_the_process_meets_its_closed_form() -> None:
 
 def test_the_archive_is_what_the_code_computes() -> None:
     """One setting again, with all its trials; kills an archive of other code or of another seed."""
-    at = Setting("hinge", "linear", 100, 2, "strong")
-    again = cells(at, simulate(at, seed=ARCHIVE["seed"]))
+    at = module.Setting("hinge", "linear", 100, 2, "strong")
+    again = module.cells(at, module.simulate(at, seed=ARCHIVE["seed"]))
     kept = [row for row in ARCHIVE["cells"] if all(row[k] == v for k, v in at._asdict().items())]
     assert len(again) == len(kept) == 10
     for new, old in zip(again, kept, strict=True):
@@ -149,40 +132,32 @@ def test_the_archive_is_what_the_code_computes() -> None:
 
 
 def test_the_archive_holds_the_whole_grid() -> None:
-    kept = {tuple(row[k] for k in Setting._fields) for row in ARCHIVE["cells"]}
-    assert kept == set(map(tuple, settings()))
+    kept = {tuple(row[k] for k in module.Setting._fields) for row in ARCHIVE["cells"]}
+    assert kept == set(map(tuple, module.settings()))
     assert len(ARCHIVE["cells"]) == 10 * len(kept)
     for row in ARCHIVE["cells"]:
         names = set(row["errors"])
-        assert {f"answers {q}" for q in QUESTIONS} <= names
+        assert {f"answers {q}" for q in module.QUESTIONS} <= names
         assert ("moments" in names) == (row["loss"] == "squared" and row["delta"] > 0.0)
         assert ("process" in names) == (row["delta"] > 0.0 and row["n"] <= 10_000)
     assert {name.partition(" ")[0] for name in names} <= {
         name.partition(" ")[0] for name in ARCHIVE["candidates"]
     }
-    assert ARCHIVE["trials"] == {str(n): count for n, count in TRIALS.items()}
+    assert ARCHIVE["trials"] == {str(n): count for n, count in module.TRIALS.items()}
 
 
 def test_a_gain_that_is_planted_is_learnt() -> None:
     """Kills a regressor that is forgotten: cells made from coefficients give the same gains."""
     key = "hinge, linear, objective pure"
+    grid = product((100, 1000, 10_000), (2, 10, 50), ("weak", "medium", "strong"), module.EPSILONS)
+    cells = [Facts(n, d, "hinge", e, 0.0, None, "linear", signal) for n, d, signal, e in grid]
     rows = []
-    for n in (100, 1000, 10_000):
-        for d in (2, 10, 50):
-            for signal in ("weak", "medium", "strong"):
-                for epsilon in EPSILONS:
-                    facts = Facts(n, d, "hinge", epsilon, 0.0, None, "linear", signal)
-                    mean = 0.5 - 0.4 * gain("objective pure", facts, LEARNT[key])
-                    rows.append({
-                        "loss": "hinge", "shape": "linear", "n": n, "d": d, "signal": signal,
-                        "epsilon": epsilon, "delta": 0.0, "trivial": 0.5, "best": 0.1,
-                        "errors": {"objective pure": [mean, 0.0, 0.0]},
-                    })  # fmt: skip
-    learnt = learn(rows)[key]
-    for row in rows:
-        facts = Facts(
-            row["n"], row["d"], "hinge", row["epsilon"], 0.0, None, "linear", row["signal"]
-        )
+    for facts in cells:
+        mean = 0.5 - 0.4 * gain("objective pure", facts, LEARNT[key])
+        errors = {"objective pure": [mean, 0.0, 0.0]}
+        rows.append({**facts._asdict(), "trivial": 0.5, "best": 0.1, "errors": errors})
+    learnt = module.learn(rows)[key]
+    for facts in cells:
         got, planted = (gain("objective pure", facts, c) for c in (learnt, LEARNT[key]))
         assert got == pytest.approx(planted, abs=0.02)
     assert learnt[9] < 0.1
@@ -193,19 +168,21 @@ def test_paired_differences_by_hand() -> None:
     one = {("a", 1.0): np.array([[1.0], [3.0]]), ("b", 1.0): np.array([[0.0], [1.0]])}
     two = {("a", 1.0): np.array([[5.0], [5.0]]), ("b", 1.0): np.array([[4.0], [2.0]])}
     results = {
-        Setting("hinge", "linear", 100, 2, "weak"): {"errors": one},
-        Setting("hinge", "linear", 1000, 2, "weak"): {"errors": two},
-        Setting("hinge", "linear", 1000, 9, "weak"): {"errors": two},
+        module.Setting("hinge", "linear", 100, 2, "weak"): {"errors": one},
+        module.Setting("hinge", "linear", 1000, 2, "weak"): {"errors": two},
+        module.Setting("hinge", "linear", 1000, 9, "weak"): {"errors": two},
     }
-    found = paired(results, "a", "b", loss="hinge", shape="linear", d=2, epsilons=(1.0,))
+    found = module.paired(results, "a", "b", loss="hinge", shape="linear", d=2, epsilons=(1.0,))
     assert found["difference"] == 1.75  # of 1.5 and 2
     assert found["se"] == pytest.approx(math.sqrt(0.25 + 1.0) / 2.0, abs=1e-4)
     assert found["t"] == pytest.approx(1.75 / 0.559, abs=0.05)
 
 
-@pytest.mark.parametrize("case", OFF_GRID, ids=lambda case: f"{case.data}-{case.loss}-{case.n}")
-def test_cases_off_the_grid_are_scaled_and_of_their_size(case: Case) -> None:
-    task = off_grid_task(case, stream(0, "choice-map-cases", "data"))
+@pytest.mark.parametrize(
+    "case", module.OFF_GRID, ids=lambda case: f"{case.data}-{case.loss}-{case.n}"
+)
+def test_cases_off_the_grid_are_scaled_and_of_their_size(case: module.Case) -> None:
+    task = module.off_grid_task(case, stream(0, "choice-map-cases", "data"))
     assert task.X.shape == (case.n, case.d)
     assert task.test.shape[1] == case.d
     assert max(np.abs(task.X).max(), np.abs(task.y).max()) <= 1.0
@@ -213,7 +190,7 @@ def test_cases_off_the_grid_are_scaled_and_of_their_size(case: Case) -> None:
     assert 0.2 < task.trivial < 1.2
     classes = set(np.unique(task.y)) == {-1.0, 1.0}
     assert classes == (case.loss != "squared")
-    assert (case.n not in TRIALS) or (case.d not in (2, 10, 50))
+    assert (case.n not in module.TRIALS) or (case.d not in (2, 10, 50))
 
 
 def test_a_regret_is_the_gap_to_the_least_mean(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,12 +204,12 @@ def test_a_regret_is_the_gap_to_the_least_mean(monkeypatch: pytest.MonkeyPatch) 
         ({(name, 0.5): [value] for name, value in zip(names, values, strict=True)}, trivial)
         for values, trivial in (((0.1, 0.5, 0.4, 0.6), 0.45), ((0.5, 0.3, 0.6, 0.6), 0.45))
     ]
-    [row] = regrets(Case("normal", 300, 5, "hinge"), trials)
+    [row] = module.regrets(module.Case("normal", 300, 5, "hinge"), trials)
     assert row["known"]
-    blind, known = regrets(Case("normal", 300, 5, "hinge", signal="strong"), trials)
+    blind, known = module.regrets(module.Case("normal", 300, 5, "hinge", signal="strong"), trials)
     assert (blind["setting"]["signal"], blind["known"]) == ("medium", False)
     assert (known["setting"]["signal"], known["known"]) == ("strong", True)
-    told = off_grid_summary([row, blind | {"regret": 0.4}, known | {"regret": 0.1}])
+    told = module.off_grid_summary([row, blind | {"regret": 0.4}, known | {"regret": 0.1}])
     assert told["signal known"]["mean"] == pytest.approx(0.15)
     assert told["signal unsaid"]["mean"] == pytest.approx(0.3)
     assert (row["recommended"], row["best"]) == ("gamma", "answers")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,38 +18,24 @@ from dplit.face_off import choose
 from dplit.face_off.choice import ranked, strength
 from dplit.streams import stream
 from dplit_studies.face_off import choice_map
-from dplit_studies.face_off.choice_map import (
-    CANDIDATES,
-    EPSILONS,
-    SPLITS,
-    Limit,
-    Row,
-    best_limit,
-    family,
-    fitted_curve,
-    learn,
-    left_out,
-    mean_regret,
-    measure,
-    reach,
-    regret,
-    rows_of,
-    tables,
-)
 
 ROOT = Path(__file__).resolve().parents[3]
 ARCHIVE = json.loads((ROOT / "results" / "face_off_choice.json").read_text(encoding="utf8"))
-ROWS = rows_of(ARCHIVE, "made") + rows_of(ARCHIVE, "elsewhere")
+ROWS = choice_map.rows_of(ARCHIVE, "made") + choice_map.rows_of(ARCHIVE, "elsewhere")
 
 
-def _row(table: str, n: int, *, lines: float, additive: float, epsilon: float = 1.0) -> Row:
+def _row(
+    table: str, n: int, *, lines: float, additive: float, epsilon: float = 1.0
+) -> choice_map.Row:
     scores = {"noisy_gradient": lines, "additive": additive}
-    return Row(table, "regression", n, 4, None, epsilon, 0.0, scores)
+    return choice_map.Row(table, "regression", n, 4, None, epsilon, 0.0, scores)
 
 
-def test_what_is_archived_is_what_its_rows_teach() -> None:
-    assert json.loads(json.dumps(learn(ROWS))) == ARCHIVE["learnt"]
-    assert rule._TRIED["epsilon"] == (min(EPSILONS), max(EPSILONS))
+def test_what_is_archived_is_what_its_rows_teach(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each strength is computed once, not for every limit that is tried."""
+    monkeypatch.setattr(choice_map, "strength", cache(choice_map.strength))
+    assert json.loads(json.dumps(choice_map.learn(ROWS))) == ARCHIVE["learnt"]
+    assert rule._TRIED["epsilon"] == (min(choice_map.EPSILONS), max(choice_map.EPSILONS))
     for name in ("n", "columns"):
         told = {getattr(row, name) for row in ROWS}
         assert rule._TRIED[{"columns": "n_columns"}.get(name, name)] == (min(told), max(told))
@@ -56,22 +43,21 @@ def test_what_is_archived_is_what_its_rows_teach() -> None:
     assert rule._TRIED["n_classes"] == (min(classes), max(classes))
 
 
-@pytest.mark.parametrize("kind", list(CANDIDATES))
+@pytest.mark.parametrize("kind", list(choice_map.CANDIDATES))
 def test_the_rule_states_what_was_learnt(kind: str) -> None:
     """Kills a limit, a curve or a median that is typed by hand, and names of the wrong side."""
     told = ARCHIVE["learnt"][kind]
     assert rule._LIMITS[kind] == (told["lines"], told["limit"])
     curve, stated = told["curve"], rule._KINDS[kind]
     assert stated.shares == (curve["a"], curve["b"])
-    assert (stated.spread, stated.trivial, stated.best) == (
-        curve["spread"], curve["trivial"], curve["best"],
-    )  # fmt: skip
+    for name in ("spread", "trivial", "best"):
+        assert getattr(stated, name) == curve[name]
     for row in (row for row in ROWS if row.kind == kind):
         facts: dict[str, Any] = {
             "task": "regression" if kind == "regression" else "classification", "n": row.n,
             "n_columns": row.columns, "n_classes": row.classes, "epsilon": row.epsilon,
         }  # fmt: skip
-        named = Limit(told["lines"], told["limit"]).named(row)
+        named = choice_map.Limit(told["lines"], told["limit"]).named(row)
         assert ranked(delta=1e-6, **facts)[0] == named
 
 
@@ -90,7 +76,8 @@ def test_the_choice_is_within_little_of_the_best_where_records_are_many() -> Non
     """Also with limits that were learnt without the table; and better than either alone."""
     for kind, told in ARCHIVE["learnt"].items():
         own = [row for row in ROWS if row.kind == kind]
-        alone = [mean_regret(own, Limit(told["lines"], at)) for at in (0.0, math.inf)]
+        limits = [choice_map.Limit(told["lines"], at) for at in (0.0, math.inf)]
+        alone = [choice_map.mean_regret(own, limit) for limit in limits]
         assert told["regret"]["all"] <= min(alone) + 1e-4
         assert told["regret left out"]["from 2000"] < 0.015
         assert told["tables"] >= (5 if kind != "many" else 4)
@@ -99,7 +86,7 @@ def test_the_choice_is_within_little_of_the_best_where_records_are_many() -> Non
 def test_what_a_private_choice_costs_is_what_its_page_says() -> None:
     """Kills figures that are typed by hand."""
     rows = ARCHIVE["private"]
-    assert {row["epsilon"] for row in rows} == set(EPSILONS)
+    assert {row["epsilon"] for row in rows} == set(choice_map.EPSILONS)
     assert len({row["table"] for row in rows}) == 24
     text = " ".join((choose.__doc__ or "").split())
     told = re.search(
@@ -107,21 +94,23 @@ def test_what_a_private_choice_costs_is_what_its_page_says() -> None:
         text,
     )
     assert told is not None
-    for epsilon, quoted in zip(EPSILONS, told.groups(), strict=True):
+    for epsilon, quoted in zip(choice_map.EPSILONS, told.groups(), strict=True):
         gaps = [row["rule"] - row["private"] for row in rows if row["epsilon"] == epsilon]
         assert f"{np.mean(gaps):.2f}" == quoted
 
 
 def test_regrets_by_hand() -> None:
     row = _row("a", 100, lines=0.3, additive=0.5)
-    assert regret(row, "noisy_gradient") == pytest.approx(0.2)
-    assert regret(row, "additive") == 0.0
-    assert regret(_row("a", 100, lines=-0.3, additive=-0.5), "noisy_gradient") == 0.3
-    assert reach(row) == strength(100, 4, 1.0, 1e-6)
-    assert Limit("noisy_gradient", reach(row)).named(row) == "additive"
-    assert Limit("noisy_gradient", reach(row) * 1.01).named(row) == "noisy_gradient"
-    assert mean_regret([row, row], Limit("noisy_gradient", math.inf)) == pytest.approx(0.2)
-    assert family(row._replace(table="bent, weak, 500")) == "bent"
+    assert choice_map.regret(row, "noisy_gradient") == pytest.approx(0.2)
+    assert choice_map.regret(row, "additive") == 0.0
+    assert choice_map.regret(_row("a", 100, lines=-0.3, additive=-0.5), "noisy_gradient") == 0.3
+    assert choice_map.reach(row) == strength(100, 4, 1.0, 1e-6)
+    assert choice_map.Limit("noisy_gradient", choice_map.reach(row)).named(row) == "additive"
+    longer = choice_map.Limit("noisy_gradient", choice_map.reach(row) * 1.01)
+    assert longer.named(row) == "noisy_gradient"
+    always = choice_map.Limit("noisy_gradient", math.inf)
+    assert choice_map.mean_regret([row, row], always) == pytest.approx(0.2)
+    assert choice_map.family(row._replace(table="bent, weak, 500")) == "bent"
 
 
 def test_a_planted_limit_is_found_and_never_with_the_table_itself() -> None:
@@ -132,15 +121,12 @@ def test_a_planted_limit_is_found_and_never_with_the_table_itself() -> None:
         for k in range(3)
         for n in sizes
     ]
-    low, high = (
-        reach(_row("", 400, lines=0, additive=0)),
-        reach(_row("", 2000, lines=0, additive=0)),
-    )
-    found = best_limit(rows)
+    low, high = (choice_map.reach(_row("", n, lines=0, additive=0)) for n in (400, 2000))
+    found = choice_map.best_limit(rows)
     assert found.lines == "noisy_gradient"
     assert low < found.strength <= high
     odd = [_row("odd", n, lines=1.0, additive=0.0) for n in sizes]
-    without = left_out(rows + odd)
+    without = choice_map.left_out(rows + odd)
     assert [gap for row, gap in without if row.table == "odd"] == [0.0] * 4 + [1.0] * 3
     assert len(without) == len(rows + odd)
 
@@ -150,13 +136,14 @@ def test_a_planted_curve_is_found() -> None:
     rng = stream(0, "choice-map", "data")
     rows = []
     for k in range(30):
-        for epsilon in EPSILONS:
+        for epsilon in choice_map.EPSILONS:
             row = _row(f"t{k}", int(10 ** rng.uniform(2, 5)), lines=0, additive=0, epsilon=epsilon)
-            share = expit(-3.0 + 1.1 * math.log(reach(row))) + 0.02 * rng.standard_normal()
+            share = expit(-3.0 + 1.1 * math.log(choice_map.reach(row)))
+            share += 0.02 * rng.standard_normal()
             scores = {"noisy_gradient": -1.0, "additive": 0.6 * float(share)}
             rows.append(row._replace(scores=scores))
         rows.append(rows[-1]._replace(scores={"noisy_gradient": -1.0, "additive": 0.6}, n=10**7))
-    curve = fitted_curve(rows, Limit("noisy_gradient", 0.0))
+    curve = choice_map.fitted_curve(rows, choice_map.Limit("noisy_gradient", 0.0))
     assert curve.a == pytest.approx(-3.0, abs=0.15)
     assert curve.b == pytest.approx(1.1, abs=0.05)
     assert curve.spread < 0.03
@@ -166,10 +153,10 @@ def test_a_planted_curve_is_found() -> None:
 def test_tables_are_as_they_are_said_to_be() -> None:
     """Names, sizes, bounds that hold most labels, rare classes, columns that are skewed."""
     seen = {}
-    for title, problem, splits in tables():
+    for title, problem, splits in choice_map.tables():
         seen[title] = problem
         if title.split(", ")[-1].isdigit():
-            assert splits == SPLITS[len(problem.X)]
+            assert splits == choice_map.SPLITS[len(problem.X)]
         assert (np.abs(problem.X) <= 1.0).all()
         lengths = np.linalg.norm(problem.X, axis=1)
         assert lengths.max() <= problem.data_norm * (1 + 1e-12)
@@ -177,7 +164,7 @@ def test_tables_are_as_they_are_said_to_be() -> None:
             low, high = problem.public["bounds"]
             assert np.mean((problem.y < low) | (problem.y > high)) < 0.01
             assert np.std(problem.y) == pytest.approx(1.0, abs=0.15)
-    assert {row.table for row in rows_of(ARCHIVE, "made")} == set(seen)
+    assert {row.table for row in choice_map.rows_of(ARCHIVE, "made")} == set(seen)
     rare = seen["rare, strong, 5000"].y
     assert 0.05 < min(np.mean(rare == 0), np.mean(rare == 1)) < 0.1
     skewed = seen["skewed, strong, 5000"].X
@@ -192,9 +179,9 @@ def test_tables_are_as_they_are_said_to_be() -> None:
 def test_an_archived_row_can_be_measured_again() -> None:
     """To rounding: kills an archive of other estimators, another seed or another split."""
     title = "bent, strong, 500"
-    problem = next(p for name, p, _ in tables() if name == title)
-    again = measure(title, problem, splits=SPLITS[500], seed=ARCHIVE["seed"])
-    kept = [row for row in rows_of(ARCHIVE, "made") if row.table == title]
+    problem = next(p for name, p, _ in choice_map.tables() if name == title)
+    again = choice_map.measure(title, problem, splits=choice_map.SPLITS[500], seed=ARCHIVE["seed"])
+    kept = [row for row in choice_map.rows_of(ARCHIVE, "made") if row.table == title]
     for one, other in zip(again, kept, strict=True):
         assert one._replace(scores={}) == other._replace(scores={})
         for name, value in one.scores.items():

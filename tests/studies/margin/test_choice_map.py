@@ -19,48 +19,33 @@ from dplit.margin.estimators import PrivateMarginClassifier
 from dplit.margin.exponential import gaussian_prior_draw
 from dplit.margin.projected import pure_components
 from dplit.streams import stream
-from dplit_studies.margin.choice_map import (
-    LAWS,
-    METHODS,
-    OFF_GRID,
-    Case,
-    _noisy_mean,
-    cell,
-    cells,
-    halves,
-    law_error,
-    losses,
-    records,
-    regrets,
-    table,
-    weights_of,
-)
+from dplit_studies.margin.choice_map import _noisy_mean, weights_of
 
 ROOT = Path(__file__).resolve().parents[3]
 ARCHIVE = json.loads((ROOT / "results" / "margin_choice.json").read_text(encoding="utf8"))
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("law", module.LAWS)
 def test_errors_are_exact(law: str) -> None:
     """Against 200,000 records, within 5 standard errors (false alarm 6e-7 each). Kills a dimension
     that is off by one at d = 6, a crowd on the wrong side, flips that are left out.
     """
     rng = stream(0, f"margin-choice-exact-{law}", "data")
     facts = Facts(200_000, 6, 0.3, 0.1, 1.0, 0.0)
-    X, y = records(law, facts, rng)
+    X, y = module.records(law, facts, rng)
     np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1.0)
     for _ in range(4):
         w = rng.standard_normal(6) + np.eye(6)[0]
-        exact, seen = law_error(law, facts, w), float(np.mean(y * (X @ w) <= 0))
+        exact, seen = module.law_error(law, facts, w), float(np.mean(y * (X @ w) <= 0))
         assert abs(seen - exact) < 5.0 * math.sqrt(exact * (1.0 - exact) / len(y))
-    assert law_error(law, facts, np.eye(6)[0]) == pytest.approx(0.1)
-    assert law_error(law, facts, -np.eye(6)[0]) == pytest.approx(0.9)
+    assert module.law_error(law, facts, np.eye(6)[0]) == pytest.approx(0.1)
+    assert module.law_error(law, facts, -np.eye(6)[0]) == pytest.approx(0.9)
 
 
 def test_the_mean_of_a_crowd_is_wrong_about_the_few() -> None:
     facts = Facts(20_000, 50, 0.3, 0.0, 1.0, 0.0)
-    X, y = records("crowd", facts, stream(0, "margin-choice-crowd", "data"))
-    assert law_error("crowd", facts, y @ X) == pytest.approx(0.1, abs=1e-6)
+    X, y = module.records("crowd", facts, stream(0, "margin-choice-crowd", "data"))
+    assert module.law_error("crowd", facts, y @ X) == pytest.approx(0.1, abs=1e-6)
 
 
 @pytest.mark.filterwarnings("ignore:the noise of")
@@ -68,7 +53,7 @@ def test_the_mean_of_a_crowd_is_wrong_about_the_few() -> None:
 def test_the_fast_mean_is_the_estimator_at_a_large_penalty(delta: float) -> None:
     """Lengths of the noise, means of 400, within 5 standard errors; kills a factor of 1.2."""
     facts = Facts(50, 12, 0.3, 0.0, 1.0, delta)
-    X, y = records("round", facts, stream(0, "margin-choice-mean", "data"))
+    X, y = module.records("round", facts, stream(0, "margin-choice-mean", "data"))
     ours, theirs = [], []
     for trial in range(400):
         rng = stream(0, "margin-choice-mean", "noise", trial)
@@ -82,28 +67,20 @@ def test_the_fast_mean_is_the_estimator_at_a_large_penalty(delta: float) -> None
     assert abs(np.mean(ours) - np.mean(theirs)) < 5.0 * se
 
 
-def test_the_map_s_mean_of_thrown_columns_is_the_estimator_s(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_map_s_mean_of_thrown_columns_is_the_estimator_s(watched: Any) -> None:
     """Rows of length 1 at most, signs from the public stream alone, k from the flips. Kills a row
     that is not clipped again, signs that look at records, k of the margin as it is stated.
     """
-    seen: list[np.ndarray] = []
-
-    def spy(Z: np.ndarray, *rest: Any) -> np.ndarray:
-        seen.append(Z)
-        return _noisy_mean(Z, *rest)
-
-    monkeypatch.setattr(module, "_noisy_mean", spy)
+    means = watched(module, "_noisy_mean")
     facts = Facts(1500, 700, 0.2, 0.2, 1.0, 0.0)
-    X, y = records("round", facts, stream(0, "margin-choice-thrown", "data"))
+    X, y = module.records("round", facts, stream(0, "margin-choice-thrown", "data"))
     for data in (X, X[:, ::-1]):
         public = stream(0, "margin-choice-thrown", "public")
         noise = stream(0, "margin-choice-thrown", "noise")
         weights_of("mean, projected", data, y, facts, public, noise)
         k = pure_components(n_samples=1500, n_features=700, epsilon=1.0, margin=0.2, flips=0.2)
         signs = sign_projection(700, k, rng=stream(0, "margin-choice-thrown", "public"))
-        Z = seen.pop()
+        (Z, *_), _, _ = means.pop()
         assert Z.shape == (1500, k) == (1500, 90)
         longer = np.linalg.norm(data @ signs.T, axis=1) > 1.0
         assert longer.sum() > 100
@@ -115,11 +92,11 @@ def test_what_is_lost_is_by_hand() -> None:
     """Errors of two laws' candidates and a constant that are made up: the advice's, less the best
     of all guesses, over what can be gained. Kills another room, and a best that is the advice's.
     """
-    case = Case("round", 1000, 60, 0.2, 0.1)
+    case = module.Case("round", 1000, 60, 0.2, 0.1)
     facts = Facts(1000, 60, 0.2, 0.1, 1.0, 0.0)
     names = names_of(facts)
     mean = [0.30 + 0.01 * i for i in range(3 * len(names))] + [0.5]
-    found = losses(case, 1.0, 0.0, mean)
+    found = module.losses(case, 1.0, 0.0, mean)
     at = names.index("projected")
     for guess, first in (("stated", 0), ("three times", 1), ("a third", 2)):
         name, lost = found[guess]
@@ -127,21 +104,25 @@ def test_what_is_lost_is_by_hand() -> None:
         assert lost == pytest.approx(0.01 * (first * len(names) + at) / 0.4, abs=1e-4)
     row: Any = {**dict(zip(Facts._fields[:5], facts[:5], strict=True)), "law": "round"}
     errors = [0.4, 0.35, 0.3, 0.36, 0.2] + [0.4] * 6  # the prior, .2, is no estimator
-    assert regrets([row | {"mean": errors}], 0.0)[0] == pytest.approx((0.36 - 0.3) / 0.4)
+    assert module.regrets([row | {"mean": errors}], 0.0)[0] == pytest.approx((0.36 - 0.3) / 0.4)
 
 
-def test_records_that_test_are_not_those_that_train() -> None:
+def test_cases_have_unit_rows_and_test_on_records_that_do_not_train() -> None:
     """Kills halves that overlap, and a norm of a table that the records tell."""
-    for case in OFF_GRID:
+    for case in module.OFF_GRID:
         if case.data == "mnist":
             continue
-        X, _, T, _ = halves(case, stream(0, "margin-choice-disjoint", "data"))
+        X, y, T, labels = module.halves(case, stream(0, "margin-choice-disjoint", "data"))
+        assert X.shape == (case.n, case.d) == (len(y), T.shape[1])
+        assert np.linalg.norm(np.vstack([X, T]), axis=1).max() <= 1.0 + 1e-12
+        assert set(y) == set(labels) == {-1.0, 1.0}
         both = {row.tobytes() for row in X} & {row.tobytes() for row in T}
         assert len(both) <= 1, case  # tables may hold a record twice
-    for name, centre in (("cancer", 0.3), ("digits", 0.3)):
-        found, (raw, _) = table(name)[0], load_problem(name)
-        norm, lengths = 0.3 * math.sqrt(raw.shape[1]), np.linalg.norm(raw - centre, axis=1)
-        unit = (raw - centre) / np.maximum(lengths, norm)[:, None]
+    assert len(set(module.OFF_GRID)) == len(module.OFF_GRID)
+    for name in ("cancer", "digits"):
+        found, (raw, _) = module.table(name)[0], load_problem(name)
+        norm, lengths = 0.3 * math.sqrt(raw.shape[1]), np.linalg.norm(raw - 0.3, axis=1)
+        unit = (raw - 0.3) / np.maximum(lengths, norm)[:, None]
         np.testing.assert_allclose(found, unit, atol=1e-12)
 
 
@@ -155,11 +136,10 @@ def test_methods_meet_the_budget_that_the_map_states(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(module, "weights_of", spy)
     facts = Facts(30, 20, 0.3, 0.1, 0.7, 0.0)
-    cell("round", facts, 2)
-    for delta, names in METHODS.items():
-        assert [f for f in asked if f.delta == delta] == [facts._replace(delta=delta)] * 2 * len(
-            names
-        )
+    module.cell("round", facts, 2)
+    for delta, names in module.METHODS.items():
+        wanted = [facts._replace(delta=delta)] * 2 * len(names)
+        assert [f for f in asked if f.delta == delta] == wanted
     fitted: list[dict[str, Any]] = []
     monkeypatch.undo()
 
@@ -169,7 +149,7 @@ def test_methods_meet_the_budget_that_the_map_states(monkeypatch: pytest.MonkeyP
         return self
 
     monkeypatch.setattr(PrivateMarginClassifier, "fit", fit)
-    X, y = records("round", facts._replace(d=200), stream(0, "margin-choice-told", "data"))
+    X, y = module.records("round", facts._replace(d=200), stream(0, "margin-choice-told", "data"))
     rng = stream(0, "margin-choice-told", "noise")
     weights_of("margin, projected", X, y, facts._replace(d=200, delta=1e-6), rng, rng)
     told = fitted.pop()
@@ -196,13 +176,13 @@ def test_a_lot_with_more_proposals_than_the_map_allows() -> None:
     """
     facts, found = Facts(300, 200, 0.3, 0.0, 1.0, 0.0), np.zeros((3, 6))
     for i in range(6):
-        X, y = records("crowd", facts, stream(0, "margin-choice-lot", "data", i))
+        X, y = module.records("crowd", facts, stream(0, "margin-choice-lot", "data", i))
         rng = stream(0, "margin-choice-lot", "noise", i)
         for j, most in enumerate((10**6, 20_000)):
             w = gaussian_prior_draw(X, y, epsilon=1.0, rng=rng, max_proposals=most)
-            found[j, i] = law_error("crowd", facts, w)
+            found[j, i] = module.law_error("crowd", facts, w)
         w = weights_of("projected", X, y, facts, *rng.spawn(2))
-        found[2, i] = law_error("crowd", facts, w)
+        found[2, i] = module.law_error("crowd", facts, w)
     more, few, advised = found.mean(axis=1)
     assert more < 0.06 < advised
     assert few > 0.1
@@ -210,13 +190,12 @@ def test_a_lot_with_more_proposals_than_the_map_allows() -> None:
 
 def test_rows_of_the_archive_come_again() -> None:
     """Kills an archive of other code: the first of the map, of both laws."""
-    assert len(ARCHIVE["cells"]) == len(list(cells()))
-    for (law, facts, count), row in list(zip(cells(), ARCHIVE["cells"], strict=True))[:2]:
-        again = cell(law, facts, count)
-        assert {k: again[k] for k in ("law", "n", "d", "trials")} == {
-            k: row[k] for k in ("law", "n", "d", "trials")
-        }
-        assert len(row["mean"]) == sum(map(len, METHODS.values()))
+    assert len(ARCHIVE["cells"]) == len(list(module.cells()))
+    for (law, facts, count), row in list(zip(module.cells(), ARCHIVE["cells"], strict=True))[:2]:
+        again = module.cell(law, facts, count)
+        for name in ("law", "n", "d", "trials"):
+            assert again[name] == row[name]
+        assert len(row["mean"]) == sum(map(len, module.METHODS.values()))
         np.testing.assert_allclose(again["mean"], row["mean"], rtol=1e-3)
 
 
@@ -227,14 +206,3 @@ def test_formulas_are_near_what_was_simulated() -> None:
     far = [abs(told - seen) for told, seen, _ in ARCHIVE["formulas"]]
     assert np.mean(far) < 0.03
     assert all(bound >= seen for _, seen, bound in ARCHIVE["formulas"] if bound is not None)
-
-
-def test_cases_have_unit_rows_and_both_classes() -> None:
-    for case in OFF_GRID:
-        if case.data == "mnist":
-            continue
-        X, y, T, labels = halves(case, stream(0, "margin-choice-halves", "data"))
-        assert X.shape == (case.n, case.d) == (len(y), T.shape[1])
-        assert np.linalg.norm(np.vstack([X, T]), axis=1).max() <= 1.0 + 1e-12
-        assert set(y) == set(labels) == {-1.0, 1.0}
-    assert len({Case(*case) for case in OFF_GRID}) == len(OFF_GRID)

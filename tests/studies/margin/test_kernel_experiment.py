@@ -13,6 +13,8 @@ from dplit.datasets.classification import CANCER_RANGES, PROBLEMS, kernel_proble
 from dplit.streams import stream
 from dplit_studies.margin.learners import _BUDGETS, LIMIT, METHODS, kernel_accuracies
 
+pytestmark = pytest.mark.claim("margin-exp-kernel")
+
 needs_digits = pytest.mark.skipif(
     datasets.find_file("mnist_t10k_4v9.npz") is None, reason="the papers' data files are not here"
 )
@@ -22,7 +24,6 @@ def _problem(name, **options):
     return kernel_problem(name, rng=stream(0, "kernel-data", "data"), **options)
 
 
-@pytest.mark.claim("margin-exp-kernel")
 @pytest.mark.parametrize(("name", "shape"), [
     ("moons", (3000, 2)), ("breast cancer", (569, 30)), ("digits 4/9", (361, 64)),
     ("digits 3/8", (357, 64)), ("digits even/odd", (1797, 64)),
@@ -42,11 +43,10 @@ def test_scaling_is_row_by_row_with_public_constants():
     np.testing.assert_allclose(cancer[7], np.clip((2 * raw[7] - low - high) / (high - low), -1, 1))
     assert np.mean(np.abs(cancer) == 1) < 0.1
     digits, data = _problem("digits 3/8"), load_digits()
-    rows = data.data[np.isin(data.target, (3, 8))]
+    chosen = np.isin(data.target, (3, 8))
+    rows = data.data[chosen]
     np.testing.assert_allclose(digits.X, rows / np.linalg.norm(rows, axis=1, keepdims=True))
-    np.testing.assert_array_equal(
-        digits.y, np.where(data.target[np.isin(data.target, (3, 8))] == 3, 1, -1)
-    )
+    np.testing.assert_array_equal(digits.y, np.where(data.target[chosen] == 3, 1, -1))
     even = _problem("digits even/odd")
     np.testing.assert_array_equal(even.y, np.where(data.target % 2 == 0, 1, -1))
 
@@ -59,7 +59,6 @@ def test_the_stand_in_for_mnist_is_said():
 
 
 @needs_digits
-@pytest.mark.claim("margin-exp-kernel")
 def test_the_test_digits_of_mnist():
     """1991 images of 784 pixels, each of length 1 and nonnegative, fours against nines."""
     problem = _problem("MNIST 4/9", source="auto")
@@ -73,7 +72,6 @@ def test_the_test_digits_of_mnist():
     assert (problem.gamma, problem.margin, problem.weight_norm) == PROBLEMS["MNIST 4/9"]
 
 
-@pytest.mark.claim("margin-exp-kernel")
 def test_accuracies_on_digits():
     """Windows of more than five standard errors over the splits."""
     methods = METHODS[1:2] + METHODS[3:]
@@ -89,7 +87,6 @@ def test_accuracies_on_digits():
     assert all(np.all(result.se(name) < 0.08) for name in methods)
 
 
-@pytest.mark.claim("margin-exp-kernel")
 def test_the_limit_law_gives_the_accuracies_of_many_frequencies():
     """Paired over five splits, every budget within 6 standard errors plus two records of 109.
 
@@ -106,12 +103,3 @@ def test_a_method_does_not_depend_on_the_others():
     both = kernel_accuracies("digits 4/9", splits=2, seed=1, methods=METHODS[:2])
     one = kernel_accuracies("digits 4/9", splits=2, seed=1, methods=METHODS[1:2])
     np.testing.assert_array_equal(both.of(METHODS[1]), one.of(METHODS[1]))
-
-
-def test_bad_input():
-    with pytest.raises(ValueError, match="name must be one of"):
-        kernel_accuracies("digits", splits=2, seed=0)
-    with pytest.raises(ValueError, match="splits must be at least 2"):
-        kernel_accuracies("moons", splits=1, seed=0)
-    with pytest.raises(ValueError, match="method must be one of"):
-        kernel_accuracies("moons", splits=2, seed=0, methods=("D = 7",))

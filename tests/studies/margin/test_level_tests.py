@@ -35,22 +35,3 @@ def test_detectable_budget_is_detected():
         for _ in range(200)
     )
     assert 160 <= alarms < 200
-
-
-@pytest.mark.parametrize(
-    ("call", "text"),
-    [
-        (lambda: level_tests.level_pvalue([0.0], [1.0], [2.0]), "error counts of candidates"),
-        (
-            lambda: level_tests.detectable_budget([0, 1], [1, 0], n_draws=5, cells=1, level=0.1),
-            "cells must be at least 2",
-        ),
-        (
-            lambda: level_tests.detectable_budget([0, 1], [1, 0], n_draws=5, cells=2, level=1.0),
-            "level must be in",
-        ),
-    ],
-)
-def test_bad_input(call, text):
-    with pytest.raises(ValueError, match=text):
-        call()

@@ -90,30 +90,3 @@ def test_compression_curve_falls():
     assert abs(both.slope + 0.5) < 0.2
     assert np.all(both.high > both.mean)
     assert np.all(both.se > 0)
-
-
-@pytest.mark.parametrize(
-    ("call", "text"),
-    [
-        (
-            lambda rng: trials._sign_products(
-                n_features=3, n_components=1, differing=4, n_draws=1, rng=rng
-            ),
-            "differing must be at most",
-        ),
-        (
-            lambda rng: trials.product_errors(
-                [1.0], [1.0], n_components=1, kind="dense", n_draws=1, rng=rng
-            ),
-            "kind must be one of",
-        ),
-        (
-            lambda rng: trials.fast_distortions([[0.0]], n_components=1, n_draws=1, rng=rng),
-            "vectors must be nonzero",
-        ),
-        (lambda rng: trials.adjoint_growth([1.0], 3, n_draws=1, rng=rng), "n_draws must be"),
-    ],
-)
-def test_bad_input(call, text):
-    with pytest.raises(ValueError, match=text):
-        call(np.random.default_rng(0))

@@ -10,6 +10,8 @@ import pytest
 from dplit.trials import Trial
 from dplit_studies.projection.additive import METHODS, _one_comparison, compare_per_row
 
+pytestmark = pytest.mark.claim("proj-beyond-statistics")
+
 
 def _compare(**changes):
     return compare_per_row(**{
@@ -18,7 +20,6 @@ def _compare(**changes):
     })  # fmt: skip
 
 
-@pytest.mark.claim("proj-beyond-statistics")
 def test_sufficient_statistics_win_every_trial():
     result = _compare()
     assert (result.wins, result.ahead) == (1.0, 1.0)
@@ -29,7 +30,6 @@ def test_sufficient_statistics_win_every_trial():
     assert all(result.se(name) > 0 for name in METHODS)
 
 
-@pytest.mark.claim("proj-beyond-statistics")
 @pytest.mark.parametrize("sizes", [(1000, 20, 100), (50_000, 20, 100), (300, 20, 40)])
 def test_a_correction_is_never_much_worse_than_none(sizes):
     """Three data sets each; kills the full correction (4.5 against 3.0 at n = 50,000)."""
@@ -40,7 +40,6 @@ def test_a_correction_is_never_much_worse_than_none(sizes):
         assert by_name[f"{name}, corrected"] <= 1.02 * by_name[name]
 
 
-@pytest.mark.claim("proj-beyond-statistics")
 def test_errors_at_a_huge_budget_are_those_without_noise():
     """Additive noise and statistics reach 1, the projection its factor (n'-1)/(n'-d-1)."""
     errors = np.mean([_one_comparison(Trial(t, 0, "huge"), 500, 2, 40, 1e6, 1e-5)
@@ -58,20 +57,3 @@ def test_first_method_knows_nothing_and_trials_decide_alone():
     np.testing.assert_array_equal(first, again)
     assert first.shape == (len(METHODS),)
     assert np.all(first >= 1.0)
-    results = _compare(n_trials=2), _compare(n_trials=2, n_jobs=2)
-    for name in METHODS:
-        np.testing.assert_array_equal(*(result.of(name) for result in results))
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"n_components": 4}, "n_components must be at least 5"),
-        ({"epsilon": 0.0}, "epsilon must be positive"),
-        ({"delta": 0.0}, "delta must be in"),
-        ({"n_records": 0}, "n_records must be at least 1"),
-    ],
-)
-def test_bad_arguments_are_named(change, message):
-    with pytest.raises(ValueError, match=message):
-        _compare(**change)

@@ -11,6 +11,8 @@ from dplit.streams import stream
 from dplit_studies.projection import digits as module
 from dplit_studies.projection.digits import _augment, digit_curves, pixel_table
 
+pytestmark = pytest.mark.claim("proj-fig3")
+
 
 def _rng(name="test-digits"):
     return stream(0, name, "public")
@@ -52,7 +54,6 @@ def test_affine_copies_turn_a_bar_by_twelve_degrees_at_most():
     assert 0.15 < np.abs(lean).max() < np.tan(np.deg2rad(12)) + 0.15 + 0.05
 
 
-@pytest.mark.claim("proj-fig3")
 def test_pixels_are_those_of_most_energy_and_copies_keep_their_label(bundled):
     table = pixel_table(bundled, n_features=20, rng=_rng())
     assert table.pixels.shape == (361 * 6, 20)
@@ -65,7 +66,6 @@ def test_pixels_are_those_of_most_energy_and_copies_keep_their_label(bundled):
     np.testing.assert_array_equal(table.origin, np.tile(np.arange(361), 6))
 
 
-@pytest.mark.claim("proj-fig3")
 def test_training_images_are_used_as_they_are():
     images = _rng("test-train").uniform(size=(12, 4, 4))
     training = Digits("paper", images, np.repeat([1.0, -1.0], 6), "")
@@ -88,7 +88,6 @@ def curves(bundled):
     return digit_curves(bundled, seed=0, n_repeats=6)
 
 
-@pytest.mark.claim("proj-fig3")
 def test_errors_are_those_of_the_fits_on_the_same_split(bundled, curves):
     table = pixel_table(bundled, n_features=40, rng=stream(0, "proj-fig3", "public"))
     train, test = module._split(table, stream(0, "proj-fig3", "data", 2))
@@ -106,9 +105,10 @@ def test_errors_are_those_of_the_fits_on_the_same_split(bundled, curves):
         assert spectrum(X, y).residual > 0
     assert curves.axis.tolist() == [180.0 * k for k in range(1, 10)]
     assert curves.source == "bundled"
+    assert curves.repeats == 6
+    assert (curves.mean("ols") < curves.mean("additive")).all()
 
 
-@pytest.mark.claim("proj-fig3")
 def test_projected_errors_have_the_mean_of_the_mechanism(bundled, curves):
     """200 naive projections per trial against 4 fast ones; 4.5 standard errors over trials."""
     from dplit_studies.projection.naive import naive_projection_draws
@@ -127,29 +127,3 @@ def test_projected_errors_have_the_mean_of_the_mechanism(bundled, curves):
     fast, naive, sd = np.array(gaps).T
     se = np.sqrt(np.mean(sd**2) * (1 / 4 + 1 / 200) / 6)
     assert abs(fast.mean() - naive.mean()) < 4.5 * se
-
-
-def test_curves_report_means_and_paired_gaps(curves):
-    assert curves.repeats == 6
-    values = curves.of("log printed")
-    np.testing.assert_allclose(curves.mean("log printed"), values.mean(axis=0))
-    np.testing.assert_allclose(curves.se("log printed"), values.std(axis=0, ddof=1) / np.sqrt(6))
-    gap, se = curves.gap("additive", "log repaired")
-    paired = curves.of("additive") - curves.of("log repaired")
-    np.testing.assert_allclose(gap, paired.mean(axis=0))
-    np.testing.assert_allclose(se, paired.std(axis=0, ddof=1) / np.sqrt(6))
-    assert (curves.mean("ols") < curves.mean("additive")).all()
-
-
-def test_bad_arguments_are_named(bundled, curves):
-    with pytest.raises(ValueError, match="n_features must be at most 64"):
-        pixel_table(bundled, n_features=65, rng=_rng())
-    with pytest.raises(TypeError, match="rng must be"):
-        pixel_table(bundled, n_features=5, rng=0)
-    with pytest.raises(TypeError, match="rng must be"):
-        _augment(bundled.images, rng=None)
-    with pytest.raises(ValueError, match="n_draws must be at least 1"):
-        digit_curves(bundled, seed=0, n_draws=0)
-    for method in ("sqrt", "log none"):
-        with pytest.raises(ValueError, match="method must be one of"):
-            curves.mean(method)

@@ -41,15 +41,3 @@ def test_batches_do_not_change_the_number_of_draws(monkeypatch):
     fits = naive_projection_draws(X, Y, penalty=0.0, n_components=7, size=5, rng=rng)
     assert fits.shape == (5, 3)
     assert len(np.unique(fits[:, 0])) == 5
-
-
-def test_bad_arguments_are_named():
-    rng = stream(3, "test-naive", "noise")
-    with pytest.raises(ValueError, match="n_components must be at least 3"):
-        naive_projection_draws(X, Y, penalty=0.0, n_components=2, size=1, rng=rng)
-    with pytest.raises(ValueError, match="y must have"):
-        naive_additive_draws(X, Y[:3], sigma=1.0, size=1, rng=rng)
-    with pytest.raises(ValueError, match="sigma must be positive"):
-        naive_additive_draws(X, Y, sigma=-1.0, size=1, rng=rng)
-    with pytest.raises(TypeError, match="rng must be"):
-        naive_additive_draws(X, Y, sigma=1.0, size=1, rng=None)

@@ -12,17 +12,7 @@ from dplit.datasets.classification import scaled_table
 from dplit.mechanisms import gaussian_epsilon
 from dplit.projection.choice import Facts
 from dplit.projection.leakage import row_variance
-from dplit_studies.projection.prior_work import (
-    MULTIPLES,
-    compare_per_record,
-    exact_delta,
-    exact_floor,
-    mixed_fit,
-    mixing_floor,
-    renyi_floor,
-    sheffet_floor,
-    table_floor,
-)
+from dplit_studies.projection import prior_work
 
 BUDGETS = [(0.5, 1), (0.5, 500), (1.0, 60), (3.0, 1), (8.0, 60), (8.0, 500)]
 
@@ -38,7 +28,7 @@ def test_one_mixture_by_the_normal_law() -> None:
             float(np.sum(np.maximum(p - math.exp(epsilon) * q, 0.0)) * (z[1] - z[0]))
             for p, q in ((wide, narrow), (narrow, wide))
         ]
-        found = exact_delta(epsilon=epsilon, floor=floor, n_components=1)
+        found = prior_work.exact_delta(epsilon=epsilon, floor=floor, n_components=1)
         assert found == pytest.approx(max(gaps), abs=1e-6)
 
 
@@ -50,7 +40,7 @@ def test_the_other_order_is_never_larger() -> None:
         epsilon = math.exp(rng.uniform(-4.0, 3.0))
         size = max(-m * math.log1p(-h) - 2.0 * epsilon, 0.0) * (1.0 - h) / h
         other = chi2.cdf(size / (1.0 - h), m) - math.exp(epsilon) * chi2.cdf(size, m)
-        found = exact_delta(epsilon=epsilon, floor=1.0 / h, n_components=m)
+        found = prior_work.exact_delta(epsilon=epsilon, floor=1.0 / h, n_components=m)
         assert other <= found * (1.0 + 1e-9) + 1e-15
 
 
@@ -78,7 +68,7 @@ def test_the_law_is_that_of_a_record_left_out_of_a_table() -> None:
         np.mean(told[0] > epsilon) - math.exp(epsilon) * np.mean(told[1] > epsilon),
         np.mean(told[1] < -epsilon) - math.exp(epsilon) * np.mean(told[0] < -epsilon),
     ]
-    exact = exact_delta(epsilon=epsilon, floor=4.0, n_components=m)  # leverage 1 / 4
+    exact = prior_work.exact_delta(epsilon=epsilon, floor=4.0, n_components=m)  # leverage 1 / 4
     assert abs(max(deltas) - exact) < 5.0 * math.sqrt((1.0 + math.exp(2 * epsilon)) / 4 / count)
 
 
@@ -86,8 +76,14 @@ def test_the_law_is_that_of_a_record_left_out_of_a_table() -> None:
 def test_every_guarantee_is_safe_and_the_newer_one_is_near_the_law(epsilon: float, m: int) -> None:
     """Kills an order of Renyi divergences on the wrong side, and a conversion without its gain."""
     given = {"epsilon": epsilon, "delta": 1e-5, "n_components": m}
-    least, renyi, old = exact_floor(**given), renyi_floor(**given), sheffet_floor(**given)
-    assert exact_delta(epsilon=epsilon, floor=least, n_components=m) == pytest.approx(1e-5)
+    least, renyi, old = (
+        prior_work.exact_floor(**given),
+        prior_work.renyi_floor(**given),
+        prior_work.sheffet_floor(**given),
+    )
+    assert prior_work.exact_delta(epsilon=epsilon, floor=least, n_components=m) == pytest.approx(
+        1e-5
+    )
     assert least < renyi < old
     assert renyi < 1.4 * least
     assert old > 4.0 * least
@@ -100,8 +96,8 @@ def test_no_record_hides_in_the_spread_of_real_tables() -> None:
     mixture; the exact one too. So noise must lift them, as it must in the lesson's repair.
     """
     for name in ("breast_cancer", "diabetes"):
-        needed = exact_floor(epsilon=1.0, delta=1e-5, n_components=1)
-        assert table_floor(*scaled_table(name)) < needed / 50
+        needed = prior_work.exact_floor(epsilon=1.0, delta=1e-5, n_components=1)
+        assert prior_work.table_floor(*scaled_table(name)) < needed / 50
 
 
 def test_secret_factors_need_less_noise_than_told_ones() -> None:
@@ -110,13 +106,13 @@ def test_secret_factors_need_less_noise_than_told_ones() -> None:
     """
     for m, factor in ((60, 30.0), (500, 100.0)):
         told = row_variance(epsilon=1.0, delta=1e-5, n_components=m, row_change=1.0)
-        assert told > factor * renyi_floor(epsilon=1.0, delta=1e-5, n_components=m)
+        assert told > factor * prior_work.renyi_floor(epsilon=1.0, delta=1e-5, n_components=m)
 
 
 @pytest.mark.parametrize("bad", [{"epsilon": 0.0}, {"delta": 2.0}, {"n_components": 0}])
 def test_bad_budgets_are_named(bad: dict[str, float]) -> None:
     given = {"epsilon": 1.0, "delta": 1e-5, "n_components": 5} | bad
-    for floor in (sheffet_floor, renyi_floor, exact_floor):
+    for floor in (prior_work.sheffet_floor, prior_work.renyi_floor, prior_work.exact_floor):
         with pytest.raises(ValueError, match=next(iter(bad))):
             floor(**given)
 
@@ -129,13 +125,13 @@ def test_the_floor_of_a_told_eigenvalue_spends_what_was_granted() -> None:
     twice, and noise on the eigenvalue of another size.
     """
     for epsilon, m in BUDGETS:
-        floor = mixing_floor(epsilon=epsilon, delta=1e-5, n_components=m)
+        floor = prior_work.mixing_floor(epsilon=epsilon, delta=1e-5, n_components=m)
         orders = 1.0 + np.geomspace(1e-6, 1.0, 20_001)[:-1] * (floor - 1.0)
         loss = m / 2 * (orders * np.log1p(-1 / floor) - np.log1p(-orders / floor))
         mixed = (loss - np.log(1e-5 / 3 * orders)) / (orders - 1) + np.log1p(-1 / orders)
         told = gaussian_epsilon(delta=1e-5 / 3, sigma=floor / math.sqrt(m))
         assert float(mixed.min()) + float(told) == pytest.approx(epsilon, rel=1e-4)
-        assert floor > renyi_floor(epsilon=epsilon, delta=1e-5, n_components=m)
+        assert floor > prior_work.renyi_floor(epsilon=epsilon, delta=1e-5, n_components=m)
 
 
 def test_mixed_fits_are_those_of_real_mixtures() -> None:
@@ -149,7 +145,7 @@ def test_mixed_fits_are_those_of_real_mixtures() -> None:
     low = float(np.linalg.eigvalsh(M.T @ M)[0]) / 3.0
     quick, slow = np.empty((2, count, 2))
     for k in range(count):
-        quick[k] = mixed_fit(M.T @ M, square=3.0, floor=9.0, rng=rng, **size)
+        quick[k] = prior_work.mixed_fit(M.T @ M, square=3.0, floor=9.0, rng=rng, **size)
         late = math.sqrt(2 * math.log(3e5)) - rng.standard_normal()
         lack = 9.0 - max(low - 9.0 / math.sqrt(12) * late, 0.0)
         Z = rng.standard_normal((12, 40)) @ M + math.sqrt(3 * lack) * rng.standard_normal((12, 3))
@@ -167,7 +163,7 @@ def test_a_spread_that_is_wide_enough_gets_no_noise() -> None:
     rng = np.random.default_rng(6)
     M = 100.0 * np.linalg.qr(rng.standard_normal((30, 3)))[0]
     fits = [
-        mixed_fit(M.T @ M, square=1.0, floor=50.0, n_components=10, delta=1e-5, rng=rng)
+        prior_work.mixed_fit(M.T @ M, square=1.0, floor=50.0, n_components=10, delta=1e-5, rng=rng)
         for _ in range(3000)
     ]
     excess = np.sum(np.array(fits) ** 2, axis=1)
@@ -178,10 +174,10 @@ def test_noise_on_moments_is_ahead_of_mixtures_for_a_record() -> None:
     """Five columns, 5,000 records, six tables; both at the same budget. Kills a rival that is told
     less, and an error that is not over the law's: moments must come within .02 of 1.
     """
-    found = compare_per_record(Facts(5000, 5, 1.0, 8.0, 1e-6), 6)
+    found = prior_work.compare_per_record(Facts(5000, 5, 1.0, 8.0, 1e-6), 6)
     mixtures, moments = found["mixtures"], found["moments"]
     assert mixtures.mean - moments.mean > 3 * math.hypot(mixtures.se, moments.se)
     assert 1.0 < moments.mean < 1.02
     assert mixtures.mean < 1.5
-    assert mixtures.rows in {5 * k for k in MULTIPLES}
+    assert mixtures.rows in {5 * k for k in prior_work.MULTIPLES}
     assert moments.rows == 0

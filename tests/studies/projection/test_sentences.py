@@ -18,6 +18,8 @@ from dplit_studies.projection.curves import (
     lower_is_better,
 )
 
+pytestmark = pytest.mark.claim("proj-secV-statements")
+
 
 def _curves(log, linear, full, additive, sizes=((10, 10), (20, 5), (40, 40)), axis=(1.0, 2.0)):
     means = {"log": log, "linear": linear, "full": full}
@@ -32,7 +34,6 @@ def _curves(log, linear, full, additive, sizes=((10, 10), (20, 5), (40, 40)), ax
     )
 
 
-@pytest.mark.claim("proj-secV-statements")
 def test_projection_must_win_with_every_size():
     curves = _curves([1.0, 3.0], [2.0, 2.0], [2.5, 3.5], [3.0, 3.2])
     assert beats_additive(curves, "unit").tolist() == [True, False]
@@ -40,7 +41,6 @@ def test_projection_must_win_with_every_size():
         beats_additive(curves, "none")
 
 
-@pytest.mark.claim("proj-secV-statements")
 def test_lower_dimension_is_judged_by_the_dimension_and_not_by_the_name():
     """At the second position the linear size is the smallest."""
     curves = _curves([1.0, 3.0], [2.0, 2.0], [2.5, 3.5], [3.0, 3.2])
@@ -50,7 +50,7 @@ def test_lower_dimension_is_judged_by_the_dimension_and_not_by_the_name():
     assert lower_is_better(worse, "unit").tolist() == [False, False]
 
 
-@pytest.mark.claim("proj-secV-statements", "proj-fig2")
+@pytest.mark.claim("proj-fig2")
 def test_saturation_is_where_the_printed_noise_vanishes():
     for floor, rows in ((3216.0, 3303), (10.0, 40), (0.5, 1)):
         bits = noise_free_epsilon(floor=floor, n_components=rows)
@@ -59,7 +59,7 @@ def test_saturation_is_where_the_printed_noise_vanishes():
         noise_free_epsilon(floor=-1.0, n_components=3)
 
 
-@pytest.mark.claim("proj-fig2", "proj-secV-statements")
+@pytest.mark.claim("proj-fig2")
 def test_linearity_of_a_line_that_saturates_and_of_a_convex_curve():
     axis = np.linspace(0.1, 3.0, 30)
     end = 0.5 * math.log2(1 + 40 / 10.0)

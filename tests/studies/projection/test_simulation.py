@@ -40,19 +40,3 @@ def test_an_entry_of_a_noisy_release(with_response):
     bits = simulated_leakage(tables, response, variance=1.2, n_components=15, rng=rng, n_draws=4000)
     channel = single_entry(X, response, variance=1.2, row=5, column=1)
     assert abs(bits.value - binary_leakage(channel, n_components=15)[0]) < 4 * bits.error
-
-
-@pytest.mark.parametrize(
-    ("change", "error", "message"),
-    [
-        ({"n_draws": 1}, ValueError, "n_draws must be at least 2"),
-        ({"variance": -1.0}, ValueError, "variance must be nonnegative"),
-        ({"rng": 0}, TypeError, "rng must be"),
-        ({"tables": [np.ones((4, 2))] * 2}, np.linalg.LinAlgError, "positive definite"),
-    ],
-)
-def test_bad_arguments_are_named(change, error, message):
-    given = {"tables": [paired_columns(1.0)] * 2, "variance": 0.0, "n_components": 1,
-             "rng": stream(0, "bad", "noise"), **change}  # fmt: skip
-    with pytest.raises(error, match=message):
-        simulated_leakage(given.pop("tables"), None, **given)

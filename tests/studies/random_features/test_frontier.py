@@ -9,12 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dplit.baselines import (
-    NoisyGradientRegressor,
-    SufficientStatisticsRegressor,
-    noisy_gradient_descent,
-    sufficient_statistics,
-)
+from dplit import baselines
 from dplit.features import cos_sin_features, random_frequencies
 from dplit.mechanisms import gaussian_delta, gaussian_sigma
 from dplit.random_features._certified import balanced_penalty
@@ -28,6 +23,8 @@ from dplit_studies.random_features.frontier import (
     frontier,
     noise_variance,
 )
+
+pytestmark = pytest.mark.claim("dprf-beyond-frontier")
 
 ALPHAS = (2.0, 50.0)
 SETTINGS = ((30, 2.0), (20, 4.0))
@@ -61,7 +58,6 @@ def redrawn(data: _Prepared | None, t: int) -> tuple[Any, ...]:
     return maps, y[train], y[test], noise
 
 
-@pytest.mark.claim("dprf-beyond-frontier")
 @pytest.mark.parametrize("real", [False, True])
 def test_frontier_equals_explicit_fits(real: bool) -> None:
     """Every number rebuilt with coefficients, noise vectors and the baselines from the streams."""
@@ -95,22 +91,21 @@ def test_frontier_equals_explicit_fits(real: bool) -> None:
             for j, width in enumerate(_WIDTHS):
                 S, P = maps[width]
                 bounds = {"data_norm": 1.0, "label_bound": 1.0}
-                fit = sufficient_statistics(S[:m], y[:m], **bounds, **budget)
+                fit = baselines.sufficient_statistics(S[:m], y[:m], **bounds, **budget)
                 assert found["sufficient statistics"][j] == pytest.approx(r2(y_test, P @ fit.coef))
             for j, steps in enumerate(_STEPS):
-                walk = noisy_gradient_descent(
+                walk = baselines.noisy_gradient_descent(
                     F[:m], y[:m], clip=1.0, steps=steps, learning_rate=1.0, **budget
                 )
-                assert found["noisy gradient descent"][j] == pytest.approx(
-                    r2(y_test, T @ walk.coef)
-                )
+                reached = r2(y_test, T @ walk.coef)
+                assert found["noisy gradient descent"][j] == pytest.approx(reached)
             given: dict[str, Any] = {"epsilon": epsilon, "data_norm": 1.0, "bounds": (-1.0, 1.0)}
             given |= {"neighboring": "replace_one", "random_state": noise}
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
                 fits = {
-                    "sufficient statistics": SufficientStatisticsRegressor(**given),
-                    "noisy gradient descent": NoisyGradientRegressor(**given),
+                    "sufficient statistics": baselines.SufficientStatisticsRegressor(**given),
+                    "noisy gradient descent": baselines.NoisyGradientRegressor(**given),
                 }
                 for name, model in fits.items():
                     S, P = maps[_WIDTHS[0]] if name == "sufficient statistics" else maps[100]
@@ -122,7 +117,6 @@ def test_frontier_equals_explicit_fits(real: bool) -> None:
     np.testing.assert_array_equal(result.best("record"), result.mean("record").max(axis=1))
 
 
-@pytest.mark.claim("dprf-beyond-frontier")
 def test_noise_variance_gives_the_stated_budget() -> None:
     """The released coefficients are (epsilon, delta)-private for the swap bound, exactly."""
     options: dict[str, Any] = {"n_records": 1000, "label_bound": 1.0, "epsilon": 1.0, "delta": 1e-5}
@@ -138,7 +132,6 @@ def test_noise_variance_gives_the_stated_budget() -> None:
     np.testing.assert_allclose(crude, [469.4, 234.7, 117.4], rtol=1e-3)
 
 
-@pytest.mark.claim("dprf-beyond-frontier")
 def test_record_bound_covers_swaps_in_the_experiment() -> None:
     """200 swaps of the records of one fit: never above the bound that calibrates the noise."""
     rng = np.random.default_rng(1)
@@ -162,7 +155,6 @@ def test_record_bound_covers_swaps_in_the_experiment() -> None:
             assert np.linalg.norm(fit(rows, labels) - base) <= sensitivity
 
 
-@pytest.mark.claim("dprf-beyond-frontier")
 def test_order_of_the_methods_at_a_thousand_records() -> None:
     """tanh, m = 1000, epsilon 1: ridge learns, the crude bound does not, both rivals learn more.
 
@@ -175,33 +167,3 @@ def test_order_of_the_methods_at_a_thousand_records() -> None:
     assert ridge > 0.5 > -50 > result.mean("crude").item()
     assert result.mean("sufficient statistics")[0, 0] > ridge + 0.1
     assert result.mean("noisy gradient descent")[0, 0] > ridge + 0.2
-
-
-def small(task: Any = "tanh", **options: Any) -> None:
-    frontier(task, **{"settings": [(30, 1.0)], "seed": 0, "n_repeats": 2, **options})
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: small(n_components=101), "must be even"),
-        (lambda: small(n_components=40), "at least 80"),
-        (lambda: small(alphas=(0.0,)), "alphas must be positive"),
-        (lambda: small(settings=[(30, 0.0)]), "epsilon must be positive"),
-        (lambda: small(settings=[(0, 1.0)]), "records must be"),
-        (lambda: small(delta=1.5), "delta must be"),
-        (lambda: small(n_repeats=1), "n_repeats must be"),
-        (lambda: small(gamma=-1.0), "gamma must be"),
-        (lambda: small("cosine"), "task must be one of"),
-        (lambda: small(_Prepared(np.ones((3, 1)), np.ones(3), ("a",))), "fewer than 3 records"),
-        (
-            lambda: noise_variance(
-                1.0, n_records=5, label_bound=1.0, epsilon=1.0, delta=1e-5, bound="z"
-            ),
-            "bound must be one of",
-        ),
-    ],
-)
-def test_bad_input_is_refused(call: Any, message: str) -> None:
-    with pytest.raises((ValueError, TypeError), match=message):
-        call()

@@ -12,26 +12,8 @@ from dplit.sketching.decoders.kmeans import sse
 from dplit.sketching.decoders.pca import measure
 from dplit.streams import stream
 from dplit.trials import Trial
-from dplit_studies.sketching import models
-from dplit_studies.sketching.comparison import (
-    METHODS,
-    _ClusterProblem,
-    _digits_problem,
-    _KMeansComparison,
-    _private_risks,
-    digits_comparison,
-    kmeans_comparison,
-)
+from dplit_studies.sketching import comparison, models
 from dplit_studies.sketching.data import MixtureLaw
-from dplit_studies.sketching.models import (
-    _PCA_METHODS,
-    _em_sensitivity,
-    _factor_data,
-    _private_em,
-    mixture_comparison,
-    moment_noise,
-    pca_comparison,
-)
 from dplit_studies.sketching.references import lloyd
 
 LAW = MixtureLaw(4, 8, separation=1.5, frequency_variance=1 / 8)
@@ -39,7 +21,7 @@ LAW = MixtureLaw(4, 8, separation=1.5, frequency_variance=1 / 8)
 
 @pytest.fixture(scope="module")
 def small():
-    return kmeans_comparison(
+    return comparison.kmeans_comparison(
         LAW, n_samples=10_000, n_components=160, epsilons=[0.1, 1.0, 100.0], delta=1e-8,
         n_trials=4, seed=0, name="test-comparison",
     )  # fmt: skip
@@ -51,8 +33,8 @@ def test_methods_are_ordered_and_reach_lloyd(small):
 
     Kills noise of half the size or twice: Laplace and polydisc would change places.
     """
-    low, _, high = np.array([small.median(name) for name in METHODS]).T
-    risk = dict(zip(METHODS, low, strict=True))
+    low, _, high = np.array([small.median(name) for name in comparison.METHODS]).T
+    risk = dict(zip(comparison.METHODS, low, strict=True))
     assert risk["gaussian"] < 0.9 * risk["polydisc"] < 0.9**2 * risk["laplace"]
     assert risk["gaussian"] < 0.8 * risk["lloyd-gaussian"]
     assert risk["polydisc"] < 0.9 * risk["lloyd-laplace"]
@@ -66,8 +48,8 @@ def test_risks_are_those_of_the_methods_called_by_hand():
     trial = Trial(0, 0, "test-by-hand")
     X, _ = LAW.draw(2000, rng=trial.stream("data"))
     omega = LAW.frequencies(80, rng=stream(0, "test-by-hand", "public", 9))
-    problem = _ClusterProblem(X, 4, LAW.bounds, omega)
-    exact, lloyds, sketches = _private_risks(
+    problem = comparison._ClusterProblem(X, 4, LAW.bounds, omega)
+    exact, lloyds, sketches = comparison._private_risks(
         problem, epsilons=[0.5, 5.0], delta=1e-6, n_iters=[3, 4], trial=trial
     )
     assert lloyds.shape == (2, 2, 2)
@@ -85,7 +67,7 @@ def test_risks_are_those_of_the_methods_called_by_hand():
 @pytest.mark.claim("sketch-beyond-comparison")
 def test_budget_for_a_level_interpolates():
     risks = {"laplace": np.array([[4.0, 2.0, 1.0], [4.0, 2.0, 1.0]])}
-    run = _KMeansComparison(risks, (0.1, 1.0, 10.0), 1e-8, np.ones(2))
+    run = comparison._KMeansComparison(risks, (0.1, 1.0, 10.0), 1e-8, np.ones(2))
     assert run.budget_for("laplace", 1.5) == pytest.approx(10**0.5)
     assert run.budget_for("laplace", 2.0) == pytest.approx(1.0)
     assert run.budget_for("laplace", 5.0) == 0.1
@@ -97,14 +79,14 @@ def test_digits_use_the_public_half_for_everything_public():
     changed = images.copy()
     changed[898:] = changed[898:][::-1] / 2
     one, two = (
-        _digits_problem(40, rng=stream(0, "digits", "public"), images=each)
+        comparison._digits_problem(40, rng=stream(0, "digits", "public"), images=each)
         for each in (images, changed)
     )
     assert one.X.shape == (899, 10)
     np.testing.assert_array_equal(one.bounds, two.bounds)
     np.testing.assert_array_equal(one.frequencies, two.frequencies)
     assert not np.allclose(one.X, two.X)
-    default = _digits_problem(40, rng=stream(0, "digits", "public"))
+    default = comparison._digits_problem(40, rng=stream(0, "digits", "public"))
     np.testing.assert_array_equal(default.X, one.X)
     inside = (one.bounds[0] <= one.X) & (one.bounds[1] >= one.X)
     assert inside.mean() > 0.99
@@ -113,7 +95,7 @@ def test_digits_use_the_public_half_for_everything_public():
 @pytest.mark.claim("sketch-beyond-comparison")
 def test_digits_need_larger_budgets():
     """899 images: Laplace sketches are far from Lloyd at epsilon 1 and near it at 100."""
-    run = digits_comparison(
+    run = comparison.digits_comparison(
         n_components=500, epsilons=[1.0, 100.0], delta=1e-5, n_trials=2, seed=0, name="test-digits"
     )
     assert run.values["laplace"][:, 0].min() > 2.0
@@ -122,11 +104,9 @@ def test_digits_need_larger_budgets():
 
 
 def test_a_run_depends_on_seed_and_name_only():
-    options = {
-        "n_samples": 500, "n_components": 60, "epsilons": [1.0], "delta": 1e-6, "n_trials": 2,
-    }  # fmt: skip
+    options = {"n_samples": 500, "n_components": 60, "epsilons": [1.0], "delta": 1e-6}
     one, two, other = (
-        kmeans_comparison(LAW, **options, seed=seed, name="test-seed").values["cube"]
+        comparison.kmeans_comparison(LAW, **options, n_trials=2, seed=seed, name="s").of("cube")
         for seed in (0, 0, 1)
     )
     np.testing.assert_array_equal(one, two)
@@ -136,7 +116,7 @@ def test_a_run_depends_on_seed_and_name_only():
 @pytest.fixture(scope="module")
 def mixtures():
     law = MixtureLaw(4, 6, separation=1.5, frequency_variance=1 / 6)
-    return mixture_comparison(
+    return models.mixture_comparison(
         law, n_samples=20_000, n_components=720, epsilons=[0.3, 3.0],
         deltas={"laplace": 0.0, "gaussian": 1e-8}, n_trials=2, seed=0, name="test-mixture",
     )  # fmt: skip
@@ -170,7 +150,7 @@ def test_one_record_moves_an_em_step_by_its_sensitivity():
     moved = (shares[:, :, None] * table[:, None, :]).reshape(len(records), -1)
     for norm in (1, 2):
         sizes = np.linalg.norm(moved, ord=norm, axis=1)
-        assert sizes.max() == pytest.approx(_em_sensitivity(d, norm=norm), rel=1e-12)
+        assert sizes.max() == pytest.approx(models._em_sensitivity(d, norm=norm), rel=1e-12)
 
 
 @pytest.mark.claim("sketch-beyond-gmm")
@@ -180,7 +160,9 @@ def test_private_em_without_noise_to_speak_of_is_em():
     X = np.vstack([rng.normal(-2, 0.5, (20_000, 2)), rng.normal(2, 0.5, (20_000, 2))])
     setting = {"bounds": (-5.0, 5.0), "radius": 1.2, "epsilon": 1e9, "n_iter": 10, "rng": rng}
     for delta in (0.0, 1e-6):
-        weights, means, variances = _private_em(X, [[-1.0, 0], [1, 0]], delta=delta, **setting)
+        weights, means, variances = models._private_em(
+            X, [[-1.0, 0], [1, 0]], delta=delta, **setting
+        )
         np.testing.assert_allclose(weights, 0.5, atol=1e-3)
         np.testing.assert_allclose(means, [[-2, -2], [2, 2]], atol=0.02)
         np.testing.assert_allclose(variances, 0.25, atol=0.02)
@@ -189,34 +171,23 @@ def test_private_em_without_noise_to_speak_of_is_em():
 @pytest.mark.claim("sketch-beyond-gmm")
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 @pytest.mark.parametrize("n_iter", [1, 5])
-def test_private_em_spends_what_it_is_given(delta, n_iter, monkeypatch):
+def test_private_em_spends_what_it_is_given(delta, n_iter, watched):
     """What reaches its samplers, composed by others, and the numbers that they add: kills a rival
     with too little noise, which were unfair to ours, and one with too much, unfair to it."""
-    names = ("laplace_noise", "gaussian_noise")
-    drawn, samplers = [], {name: getattr(models, name) for name in names}
-
-    def kept(name):
-        def sampler(size, **scale):
-            drawn.append((size, *scale.values()))
-            return samplers[name](size, **scale)
-
-        return sampler
-
-    for name in names:
-        monkeypatch.setattr(models, name, kept(name))
+    laplace, gaussian = (watched(models, f"{name}_noise") for name in ("laplace", "gaussian"))
     X = np.random.default_rng(0).uniform(-1, 1, (50, 3))
     setting = {"bounds": (-1.0, 1.0), "radius": 1.0, "epsilon": 0.7, "n_iter": n_iter}
     with ledger() as book:
-        _private_em(X, X[:2], delta=delta, rng=stream(0, "test-em", "noise"), **setting)
+        models._private_em(X, X[:2], delta=delta, rng=stream(0, "test-em", "noise"), **setting)
     assert 0.98 * 0.7 <= book.epsilon(delta=delta) <= 0.7 * (1 + 1e-9)
-    (draw,), ((size, scale, _),) = book, drawn
-    assert (draw.scale, draw.copies, draw.shape) == (scale, n_iter, (2, 7))
+    (draw,), (((size,), scale, _),) = book, laplace + gaussian
+    assert (draw.scale, draw.copies, draw.shape) == (next(iter(scale.values())), n_iter, (2, 7))
     assert size == (n_iter, 2, 7)
 
 
 @pytest.fixture(scope="module")
 def components():
-    return pca_comparison(
+    return models.pca_comparison(
         n_samples=20_000, n_features=20, sizes=[120, 200], epsilon=1.0, delta=1e-8, n_trials=4,
         seed=0, name="test-pca",
     )  # fmt: skip
@@ -225,11 +196,11 @@ def components():
 @pytest.mark.claim("sketch-beyond-pca")
 def test_orthonormal_bases_beat_gaussian_frequencies(components):
     """Four data sets: ratios of the excess risks are 2 and more, in both noises and sizes."""
-    excess = {name: components.median(name) - 1.0 for name in _PCA_METHODS}
+    excess = {name: components.median(name) - 1.0 for name in models._PCA_METHODS}
     for noise in ("laplace", "gaussian"):
         assert (excess[f"orthonormal-{noise}"] < 0.7 * excess[f"gaussian-{noise}"]).all()
     assert (excess["covariance-gaussian"] < 0.5 * excess["orthonormal-gaussian"]).all()
-    for name in _PCA_METHODS:
+    for name in models._PCA_METHODS:
         assert (components.values[name] >= 1.0 - 1e-12).all()
     assert (components.values["orthonormal-exact"] < 1.15).all()
 
@@ -243,6 +214,7 @@ def test_noise_of_a_direction_against_least_squares():
     """
     rng = stream(0, "moment-noise", "public")
     d, m, epsilon = 3, 90_000, 0.7
+    sizes = {"n_features": d, "n_components": m, "epsilon": epsilon}
     rows, columns = np.triu_indices(d)
     E = np.zeros((d, d))
     E[0, 1] = E[1, 0] = np.sqrt(0.5)
@@ -251,44 +223,20 @@ def test_noise_of_a_direction_against_least_squares():
         ("orthonormal", unit / np.linalg.norm(unit, axis=0), m / d / epsilon),
         ("gaussian", unit / np.sqrt(d), (1 + np.sqrt(m / d)) ** 2 / epsilon),
     ):
-        basis = np.stack([
-            measure(np.outer(np.eye(d)[i], np.eye(d)[j]) + np.outer(np.eye(d)[j], np.eye(d)[i]),
-                    omega)
-            for i, j in zip(rows, columns, strict=True)
-        ], axis=1)  # fmt: skip
-        target = np.array(
-            [2 * E[i, j] if i != j else 2 * E[i, i] for i, j in zip(rows, columns, strict=True)]
-        )
+        pairs = [np.outer(*np.eye(d)[[i, j]]) for i, j in zip(rows, columns, strict=True)]
+        basis = np.stack([measure(pair + pair.T, omega) for pair in pairs], axis=1)
+        target = 2 * E[rows, columns]
         inner = np.linalg.solve(basis.T @ basis, target)
         exact = 2 * scale**2 * float(target @ inner)
-        ours = moment_noise(kind, "laplace", n_features=d, n_components=m, epsilon=epsilon)
+        ours = models.moment_noise(kind, "laplace", **sizes)
         assert ours == pytest.approx(exact, rel=0.03)
-    cov = moment_noise("covariance", "laplace", n_features=d, n_components=m, epsilon=epsilon)
+    cov = models.moment_noise("covariance", "laplace", **sizes)
     assert cov == pytest.approx(16.0 / epsilon**2, rel=1e-12)
 
 
 def test_factor_data_lie_in_the_ball_and_have_three_directions():
-    X = _factor_data(20_000, 10, rng=np.random.default_rng(0))
+    X = models._factor_data(20_000, 10, rng=np.random.default_rng(0))
     assert np.linalg.norm(X, axis=1).max() <= 1 + 1e-12
     values = np.linalg.eigvalsh(X.T @ X / len(X))[::-1] * 16
     np.testing.assert_allclose(values[:3], [1.0, 0.64, 0.36], rtol=0.05)
     np.testing.assert_allclose(values[3:], 0.01, rtol=0.1)
-
-
-def test_bad_arguments_are_named():
-    with pytest.raises(ValueError, match="n_features must be at least 4"):
-        _factor_data(10, 3, rng=np.random.default_rng(0))
-    with pytest.raises(ValueError, match="methods must be one of"):
-        pca_comparison(
-            n_samples=10, n_features=5, sizes=[5], epsilon=1.0, delta=1e-6, methods=["oja"],
-            n_trials=1, seed=0, name="x",
-        )  # fmt: skip
-    with pytest.raises(ValueError, match="frequencies must be one of"):
-        moment_noise("hadamard", "laplace", n_features=3, n_components=9, epsilon=1.0)
-    with pytest.raises(ValueError, match="n_samples must be at least 1"):
-        kmeans_comparison(
-            LAW, n_samples=0, n_components=9, epsilons=[1.0], delta=0.1, n_trials=1, seed=0,
-            name="x",
-        )  # fmt: skip
-    with pytest.raises(ValueError, match="images must be finite"):
-        _digits_problem(10, rng=np.random.default_rng(0), images=[[np.nan, 1.0]])

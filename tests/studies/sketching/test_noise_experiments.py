@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import joblib
 import numpy as np
 import pytest
 
@@ -11,14 +10,6 @@ from dplit.sketching.sketches import SketchMap, sketch
 from dplit.streams import stream
 from dplit_studies.sketching import recovery as noise_experiments
 from dplit_studies.sketching.data import MixtureLaw
-from dplit_studies.sketching.recovery import (
-    _NoiseGrid,
-    _sketched_data,
-    acceptable_nsr,
-    expected_to_succeed,
-    noise_grid,
-    noisy_sketches,
-)
 from dplit_studies.sketching.references import lloyd_reference
 
 EASY = MixtureLaw(2, 2, separation=20.0, frequency_variance=0.2)
@@ -31,7 +22,7 @@ def test_noise_has_exactly_the_prescribed_ratio_and_direction():
     rng = np.random.default_rng(0)
     z, g = rng.normal(size=(2, 30)) + 1j * rng.normal(size=(2, 30))
     ratios = np.array([0.0, 1e-4, 0.3, 2.0])
-    noise = noisy_sketches(z, g, ratios) - z
+    noise = noise_experiments.noisy_sketches(z, g, ratios) - z
     energy = np.sum(np.abs(noise) ** 2, axis=1) / np.sum(np.abs(z) ** 2)
     np.testing.assert_allclose(energy, ratios, rtol=1e-10, atol=1e-20)
     for row in noise[1:]:
@@ -41,30 +32,22 @@ def test_noise_has_exactly_the_prescribed_ratio_and_direction():
 @pytest.mark.claim("sketch-nsr-proxy")
 def test_rule_at_its_edges():
     """Kills a strict inequality, a factor of 2 in the size, and 10^3 on the wrong side."""
-    assert acceptable_nsr(320, 4, 8) == pytest.approx(0.01, rel=1e-12)
-    assert acceptable_nsr(200, 10, 10) == pytest.approx(0.002, rel=1e-12)
-    assert expected_to_succeed(200, 10, 10, nsr=0.002)
-    assert not expected_to_succeed(200, 10, 10, nsr=0.002001)
-    assert not expected_to_succeed(199, 10, 10, nsr=0.0)
-    assert expected_to_succeed(1000, 10, 10, nsr=0.01)
+    assert noise_experiments.acceptable_nsr(320, 4, 8) == pytest.approx(0.01, rel=1e-12)
+    assert noise_experiments.acceptable_nsr(200, 10, 10) == pytest.approx(0.002, rel=1e-12)
+    assert noise_experiments.expected_to_succeed(200, 10, 10, nsr=0.002)
+    assert not noise_experiments.expected_to_succeed(200, 10, 10, nsr=0.002001)
+    assert not noise_experiments.expected_to_succeed(199, 10, 10, nsr=0.0)
+    assert noise_experiments.expected_to_succeed(1000, 10, 10, nsr=0.01)
 
 
 @pytest.mark.claim("sketch-fig4", "sketch-fig5")
-def test_grid_holds_the_risks_of_its_trials(monkeypatch):
+def test_grid_holds_the_risks_of_its_trials(watched):
     """Trial 5, alone in its group, is done again by hand with the decoder's own stream.
 
     Kills a wrong reference, columns that are not nested, and trials in the wrong place.
     """
-    calls = []
-    real = noise_experiments.decode_kmeans
-
-    def watched(sketches, frequencies, *args, **kwargs):
-        found = real(sketches, frequencies, *args, **kwargs)
-        calls.append((np.asarray(sketches), np.asarray(frequencies), found.centroids))
-        return found
-
-    monkeypatch.setattr(noise_experiments, "decode_kmeans", watched)
-    grid = noise_grid(EASY, **SIZES, n_trials=6, seed=3, name="grid")
+    calls = watched(noise_experiments, "decode_kmeans")
+    grid = noise_experiments.noise_grid(EASY, **SIZES, n_trials=6, seed=3, name="grid")
     assert grid.few.shape == grid.many.shape == (6, 2, 3)
     assert grid.sizes.tolist() == [8, 40]
     assert grid.ratios.tolist() == [0.0, 0.01, 1.0]
@@ -78,11 +61,11 @@ def test_grid_holds_the_risks_of_its_trials(monkeypatch):
     assert (np.abs(z - plain) <= fourier.feature_error).all()
     g = stream(3, "grid", "noise", 5).standard_normal((40, 2)) @ (1.0, 1j)
     for column, m in enumerate((8, 40)):
-        sketches, frequencies, centroids = calls[2 + column]
+        (sketches, frequencies, *_), _, found = calls[2 + column]
         np.testing.assert_array_equal(frequencies[0], omega[:, :m])
-        expected = noisy_sketches(z[:m], g[:m], [0.0, 0.01, 1.0])
+        expected = noise_experiments.noisy_sketches(z[:m], g[:m], [0.0, 0.01, 1.0])
         np.testing.assert_allclose(sketches[0], expected, rtol=1e-12)
-        cost = sse(X, centroids[0])
+        cost = sse(X, found.centroids[0])
         np.testing.assert_allclose(grid.few[5, column], cost / reference.few, rtol=1e-12)
         np.testing.assert_allclose(grid.many[5, column], cost / reference.many, rtol=1e-12)
 
@@ -93,50 +76,14 @@ def test_clean_sketches_of_far_clusters_are_decoded_and_noise_spoils_them():
 
     Kills a grid that is transposed, and one that is 5 % too large or half as large.
     """
-    grid = noise_grid(EASY, **SIZES, n_trials=5, seed=0, name="easy")
+    grid = noise_experiments.noise_grid(EASY, **SIZES, n_trials=5, seed=0, name="easy")
     assert np.all(np.abs(grid.median[1, 0] - 1) < 0.02)
     assert grid.median[1, 2] > 1.02
     assert grid.median[0, 2] > grid.median[1, 2]
     np.testing.assert_array_equal(grid.median, np.median(grid.few, axis=0))
 
 
-def test_result_does_not_depend_on_workers():
-    arguments = {"n_trials": 6, "seed": 1, "name": "jobs"}
-    one = noise_grid(EASY, **SIZES, **arguments)
-    with joblib.parallel_config("threading"):
-        two = noise_grid(EASY, **SIZES, **arguments, n_jobs=2)
-    np.testing.assert_array_equal(one.few, two.few)
-
-
 def test_failures_are_counted_against_the_best_known():
-    grid = _NoiseGrid(np.array([8]), np.array([0.0]), np.full((4, 1, 1), 9.0), np.empty((4, 1, 1)))
-    grid.many[:, 0, 0] = [1.0, 1.04, 1.06, 3.0]
+    many = np.array([1.0, 1.04, 1.06, 3.0]).reshape(4, 1, 1)
+    grid = noise_experiments._NoiseGrid(np.array([8]), np.array([0.0]), 9.0 * many, many)
     assert grid.failed.tolist() == [[0.5]]
-
-
-def test_data_come_from_their_streams():
-    one = _sketched_data(EASY, 300, 20, seed=0, name="a", trial=2)
-    two = _sketched_data(EASY, 300, 20, seed=0, name="a", trial=2)
-    other = _sketched_data(EASY, 300, 20, seed=0, name="a", trial=3)
-    np.testing.assert_array_equal(one.sketch, two.sketch)
-    assert not np.array_equal(one.frequencies, other.frequencies)
-    exact = np.exp(1j * one.X.astype(float) @ one.frequencies).mean(axis=0)
-    np.testing.assert_allclose(one.sketch, exact, atol=1e-6)
-    assert one.many <= one.few
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (lambda: noisy_sketches([1.0], [0.0], [0.1]), ValueError, "direction must be a nonzero"),
-        (lambda: noisy_sketches([1.0], [1.0, 2.0], [0.1]), ValueError, "direction must be a"),
-        (lambda: noisy_sketches([1.0], [1.0], [-0.1]), ValueError, "ratios must be nonnegative"),
-        (lambda: noisy_sketches([np.nan], [1.0], [0.1]), ValueError, "sketch must be finite"),
-        (lambda: acceptable_nsr(0, 1, 1), ValueError, "n_components must be at least 1"),
-        (lambda: expected_to_succeed(1, 1, 1, nsr=-1.0), ValueError, "nsr must be"),
-        (lambda: noise_grid(EASY, **SIZES, n_trials=0, seed=0, name="x"), ValueError, "n_trials"),
-    ],
-)
-def test_bad_input_is_named(call, error, message):
-    with pytest.raises(error, match=message):
-        call()

@@ -17,6 +17,8 @@ from dplit_studies.sketching.schematics import (
     stage_sizes,
 )
 
+pytestmark = pytest.mark.claim("sketch-fig1")
+
 
 def _example(n: int = 60, m: int = 30) -> tuple[np.ndarray, SketchMap]:
     return example_data(
@@ -24,15 +26,6 @@ def _example(n: int = 60, m: int = 30) -> tuple[np.ndarray, SketchMap]:
     )
 
 
-def _run(n: int = 12, m: int = 6, r: int = 2, scale: float = 0.5):  # type: ignore[no-untyped-def]
-    X, sketch_map = _example(n, m)
-    return X, sketch_map, mask_run(
-        X, sketch_map, n_kept=r, scale=scale, mask_rng=stream(0, "masks", "noise"),
-        noise_rng=stream(1, "masks", "noise"),
-    )  # fmt: skip
-
-
-@pytest.mark.claim("sketch-fig1")
 def test_sizes_are_those_of_the_arrays() -> None:
     X, sketch_map = _example()
     sizes = stage_sizes(sketch_map, n_samples=len(X), n_devices=3)
@@ -47,9 +40,10 @@ def test_sizes_are_those_of_the_arrays() -> None:
     assert stage_sizes(quadratic, n_samples=7)["features"] == 35
 
 
-@pytest.mark.claim("sketch-fig1")
 def test_masks_keep_their_number_and_the_sum_follows() -> None:
-    X, sketch_map, run = _run()
+    X, sketch_map = _example(12, 6)
+    rngs = {"mask_rng": stream(0, "masks", "noise"), "noise_rng": stream(1, "masks", "noise")}
+    run = mask_run(X, sketch_map, n_kept=2, scale=0.5, **rngs)
     assert (run.masks.sum(axis=1) == 2).all()
     pairs = zip(X, run.masks, strict=True)
     expected = sum(3.0 * sketch_map.transform(x[None])[0] * h for x, h in pairs)
@@ -58,7 +52,6 @@ def test_masks_keep_their_number_and_the_sum_follows() -> None:
     assert np.abs(run.released - run.total).max() > 0
 
 
-@pytest.mark.claim("sketch-fig1")
 def test_masks_are_uniform_and_unbiased() -> None:
     """All 15 masks of 2 among 6, 6000 draws: chi-square below its 1e-5 quantile of 14 degrees."""
     X, sketch_map = _example(6000, 6)
@@ -81,14 +74,3 @@ def test_back_projection_peaks_at_the_groups() -> None:
     assert elsewhere.max() < 0.1
     kernel = np.mean(np.exp(1j * (X - CENTRES[0]) @ sketch_map.frequencies), axis=0).mean()
     assert at_groups[0] == pytest.approx(kernel.real, abs=float(sketch_map.feature_error.max()))
-
-
-def test_bad_input() -> None:
-    X, sketch_map = _example(5, 4)
-    rng = stream(0, "bad", "noise")
-    with pytest.raises(ValueError, match="n_kept must be at most 4"):
-        mask_run(X, sketch_map, n_kept=5, scale=1.0, mask_rng=rng, noise_rng=rng)
-    with pytest.raises(ValueError, match="n_samples must be at least 1"):
-        stage_sizes(sketch_map, n_samples=0)
-    with pytest.raises(TypeError, match="rng must be"):
-        example_data(5, 4, data_rng=0, map_rng=rng)  # type: ignore[arg-type]

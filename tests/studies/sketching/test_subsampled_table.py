@@ -11,28 +11,13 @@ from dplit.mechanisms import gaussian_sigma
 from dplit.sketching.subsampling.gaussian import fourier_sigma
 from dplit.sketching.subsampling.masks import mask_law
 from dplit.streams import stream
-from dplit_studies.sketching.tables import (
-    fourier_cells,
-    opposite_pair,
-    quadratic_cells,
-    sigma_ratios,
-    table_cells,
-)
-
-
-@pytest.mark.claim("sketch-lem17")
-@pytest.mark.claim("sketch-tab2")
-def test_the_attaining_pair_has_the_angles_it_should():
-    frequencies = stream(0, "test-pair", "public").standard_normal((6, 4))
-    x, y = opposite_pair(frequencies)
-    np.testing.assert_allclose(x @ frequencies, math.pi / 4, rtol=1e-10)
-    np.testing.assert_allclose(y @ frequencies, 5 * math.pi / 4, rtol=1e-10)
+from dplit_studies.sketching import tables
 
 
 @pytest.mark.claim("sketch-tab2")
 def test_cells_of_fourier_features():
     law = mask_law("uniform", 6, n_kept=3)
-    cells = fourier_cells(stream(0, "test-cells", "public").standard_normal((6, 6)), law)
+    cells = tables.fourier_cells(stream(0, "test-cells", "public").standard_normal((6, 6)), law)
     expected = [6 * math.sqrt(2), 12 * math.sqrt(2), 6 / math.sqrt(3), 12 / math.sqrt(3)]
     for column in ("printed", "reached", "safe"):
         values = [getattr(cell, column) for cell in cells]
@@ -44,7 +29,7 @@ def test_cells_of_fourier_features():
 def test_cells_of_one_basis():
     law = mask_law("block", 4, n_kept=2, block=2)
     twice = np.hstack([np.eye(2), np.eye(2)])
-    cells = quadratic_cells(twice, law, name="basis", rng=stream(0, "t", "noise"))
+    cells = tables.quadratic_cells(twice, law, name="basis", rng=stream(0, "t", "noise"))
     np.testing.assert_allclose([cell.printed for cell in cells], [2, 2, 2, 2], rtol=1e-9)
     root = 2 * math.sqrt(2)
     np.testing.assert_allclose([cell.reached for cell in cells], [2, 4, 2, root], rtol=1e-9)
@@ -56,7 +41,8 @@ def test_cells_of_one_basis():
 @pytest.mark.claim("sketch-tab2")
 def test_the_whole_table():
     """Four cells are too small, all of them for replaced records and quadratic features."""
-    cells = table_cells(n_components=8, n_kept=4, n_features=4, rng=stream(0, "table", "public"))
+    rng = stream(0, "table", "public")
+    cells = tables.table_cells(n_components=8, n_kept=4, n_features=4, rng=rng)
     wrong = [cell for cell in cells if cell.wrong]
     assert len(cells) == 12
     assert len(wrong) == 4
@@ -68,21 +54,9 @@ def test_the_whole_table():
     assert blocks[1].reached == pytest.approx(4.0)
 
 
-def test_bad_arguments_are_named():
-    with pytest.raises(ValueError, match="full column rank"):
-        opposite_pair(np.ones((2, 3)))
-    with pytest.raises(ValueError, match="law must have a fixed number of ones"):
-        fourier_cells(np.eye(3), mask_law("data", 3, alpha=0.5))
-    law = mask_law("uniform", 4, n_kept=2)
-    with pytest.raises(ValueError, match="frequencies must have 4 columns"):
-        quadratic_cells(np.eye(2), law, name="x", rng=stream(0, "t", "noise"))
-    with pytest.raises(ValueError, match="n_kept must be at most"):
-        table_cells(n_components=4, n_kept=6, n_features=2, rng=stream(0, "t", "noise"))
-
-
 @pytest.mark.claim("sketch-beyond-subsampled")
 def test_sigma_ratios_are_those_of_equal_guarantees():
-    ratios = sigma_ratios([0.25, 1.0], [(1.0, 1e-5)], n_components=16)
+    ratios = tables.sigma_ratios([0.25, 1.0], [(1.0, 1e-5)], n_components=16)
     law = mask_law("bernoulli", 16, alpha=0.25)
     plain = gaussian_sigma(epsilon=1.0, delta=1e-5, sensitivity=4.0)
     expected = [fourier_sigma(law, epsilon=1.0, delta=1e-5) / plain, 1.0]

@@ -1,0 +1,439 @@
+"""Arguments that are none: one or two changes of a good call, and an error that names them."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dplit.accounting.finite import finite_delta
+from dplit.sketching import choice, counts, privacy, release, sensitivity, utility
+from dplit.sketching.decoders import kmeans, mixtures, pca
+from dplit.sketching.sketches import SketchMap, sketch, sketch_persons
+from dplit.sketching.subsampling import gaussian, laplace, masks, quadratic
+from dplit.sketching.subsampling import release as sampled
+from dplit_studies.sketching import references, searches, simulations
+from dplit_studies.sketching.data import MixtureLaw
+
+NAN, INF = math.nan, math.inf
+ONE = np.ones((1, 1))
+REAL = {"sketch_map": SketchMap("quadratic", np.ones((3, 12))), "noise": "cube"}
+WITHOUT = {"sampling": "without_replacement"}
+FOURIER = SketchMap("fourier", np.ones((3, 12)))
+QUANTIZED = SketchMap("quantized", np.ones((3, 12)), np.zeros(12))
+DATA = masks.mask_law("data", 4, alpha=0.5)
+BERNOULLI = masks.mask_law("bernoulli", 30, alpha=0.5)
+MIXTURE = MixtureLaw(3, 5, separation=2.0, frequency_variance=0.3)
+SPLIT = partial(release.plan_release, split=0.5)
+COST = counts.CountCost(10, 320, 5.0, 0.1, 1e-8)
+
+#: One good value for each argument that has no default.
+GOOD: dict[str, Any] = {
+    **dict.fromkeys(("beta", "budget", "cluster_std", "count_scale", "epsilon", "floor"), 1.0),
+    **dict.fromkeys(
+        ("frequency_std", "frequency_variance", "kink", "noise_variance", "nsr", "nsr_max"), 1.0
+    ),
+    **dict.fromkeys(("radius", "scale", "sensitivity", "separation", "sigma", "signal"), 1.0),
+    **dict.fromkeys(("alpha", "fraction", "sampling_rate"), 0.5),
+    **dict.fromkeys(("n_features", "n_kept", "n_starts", "norm", "weight"), 1),
+    **dict.fromkeys(("max_coefficient", "n", "n_draws", "n_records", "n_samples", "n_turns"), 9),
+    **dict.fromkeys(("c0", "energy_ratio", "n_clusters", "n_min", "n_trials"), 2),
+    **dict.fromkeys(("features", "frequencies", "masks"), np.ones((2, 4))),
+    **dict.fromkeys(("first", "second"), (0.5, 0.5)),
+    **dict.fromkeys(("mask_rng", "rng"), np.random.default_rng(0)),
+    **dict.fromkeys(("noise_draws", "records", "differences"), ONE),
+    **dict.fromkeys(("feature", "neighbour"), ONE[0]),
+    **dict.fromkeys(("targets", "y"), np.zeros(2)),
+    "X": np.ones((2, 3)),
+    "bounds": (-1.0, 1.0),
+    "centers": [[0.0], [1.0]],
+    "centroids": [[0.0]],
+    "delta": 1e-5,
+    "domain": [0.0, 1.0],
+    "estimator": np.asarray,
+    "indices": [[0], [1]],
+    "kind": "fourier",
+    "law": masks.mask_law("uniform", 4, n_kept=2),
+    "moments": counts._InverseMoments(1.0, 0.0, 0.0),
+    **dict.fromkeys(("n_components", "feature_energy", "signal_energy"), 8),
+    "neighboring": "add_remove",
+    "noise": "laplace",
+    "points": np.ones((1, 4)),
+    "population": np.ones((5, 4)),
+    "query": np.sum,
+    "setting": counts.Setting(1e4, 0.1, 320, 5.0),
+    "sketch_map": FOURIER,
+    "value": [0.0],
+    "values": [1.0, 2.0],
+    **dict.fromkeys(("taken", "x"), (1, 0)),
+}
+DECODED = {"frequencies": np.ones((3, 40)), "sketches": np.ones(40), "sketch": np.ones(40)}
+FOR_ONE: dict[Any, dict[str, Any]] = {
+    choice.recommend: {"n": 100, "d": 2, "k": 3},
+    counts.floored_inverse: {"y": [1.0]},
+    counts.unbiased_inverse: {"y": [1.0]},
+    kmeans.decode_kmeans: DECODED,
+    mixtures._decode_mixture: {"z": np.ones(10), "frequencies": np.ones((2, 10)), "n_clusters": 1},
+    mixtures.gmm_risk: {"X": [[0.0]], "weights": [1.0], "means": ONE, "covariances": ONE},
+    pca.compressive_pca: {"z": np.ones(10), "frequencies": np.ones((3, 10)), "n_components": 1},
+    references.reference_decode: DECODED | {"n_clusters": 3},
+    references.refine_kmeans: DECODED | {"centroids": np.ones((3, 1)), "weights": np.ones(3)},
+    sampled.hybrid_sum: {"noise": np.zeros(4)},
+    sampled.sample_log_density: {"points": [[0.0]], "features": [[1.0]]},
+    simulations.simulate_released_nsr: {"signal": [1.0]},
+}
+
+#: A function, what is changed in its good call, and what the error says.
+BAD_VALUES: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
+    (choice.recommend, {"n": 0}, "n must be"),
+    (choice.recommend, {"d": 0}, "d must be"),
+    (choice.recommend, {"k": 1}, "k must be"),
+    (choice.recommend, {"separation": 0.0}, "separation must be positive"),
+    (choice.recommend, {"epsilon": -1.0}, "epsilon must be positive"),
+    (choice.recommend, {"delta": 0.5}, "delta must be 0 or in"),
+    (choice.recommend, {"delta": 1e-15}, "delta must be 0 or in"),
+    (choice.recommend, {"delta": 1.5}, "delta must be"),
+    (counts.unbiased_inverse, {"scale": 0.0}, "scale must be positive"),
+    (counts.unbiased_inverse, {"n_min": -1.0}, "n_min must be positive"),
+    (counts.floored_inverse, {"y": [NAN]}, "y must be finite"),
+    (counts.floored_inverse, {"floor": 0.0}, "floor must be positive"),
+    (counts.cramer_rao_bound, {"n": 0.0}, "n must be positive"),
+    (counts.chapman_robbins_bound, {"n": 4.0}, "scale must be below n / 4"),
+    (counts.inverse_moments, {"kink": 0.0}, "kink must be positive"),
+    (counts.released_nsr, {"nsr": -0.1}, "nsr must be nonnegative"),
+    *(
+        (function, {"setting": counts.Setting(*numbers)}, message)
+        for function in (counts.best_fraction, counts.split_nsr)
+        for numbers, message in (
+            ((0.0, 1.0, 2, 1.0), "n must be positive"),
+            ((1.0, -1.0, 2, 1.0), "epsilon must be positive"),
+            ((1.0, 1.0, 0, 1.0), "n_components must be at least 1"),
+            ((1.0, 1.0, 2, 0.5), "c0 must be at least 1"),
+            ((1.0, 1.0, 2, 1.0, 0.0), r"alpha must be in \(0, 1\]"),
+            ((1.0, 1.0, 2, 1.0, 1.0, 0.0), "count_factor must be positive"),
+        )
+    ),
+    *((counts.split_nsr, {"fraction": g}, "fraction must be in") for g in (0.0, 1.0, -0.1)),
+    (counts.printed_asymptote, {"n": 5.0, "epsilon": 0.1}, r"n \* epsilon must be above 1"),
+    (counts.limit_fraction, {"c0": 0.9}, "c0 must be at least 1"),
+    (counts.joint_deviations, {"weight": 0.0}, "weight must be"),
+    (counts.joint_deviations, {"delta": 2.0}, "delta must be"),
+    (counts.CountCost, {"n_samples": 0}, "n_samples must be"),
+    (counts.CountCost, {"energy_ratio": 0.5}, "energy_ratio must be"),
+    (counts.CountCost, {"delta": 0.0}, "delta must be"),
+    (COST.laplace, {"share": 1.0}, "share must be"),
+    (privacy.laplace_loss, {"scale": 0.0}, "scale must be"),
+    (privacy.laplace_epsilon, {"sensitivity": -1.0}, "sensitivity must be"),
+    (privacy.split_epsilon, {"count_scale": 0.0}, "count_scale"),
+    (finite_delta, {"first": [0.5, 0.6]}, "first must be nonneg"),
+    (finite_delta, {"second": [1.0]}, "equally many outcomes"),
+    (privacy.noise_constant, {"epsilon": 0.0}, "epsilon must be"),
+    (privacy.analytic_sigma, {"delta": 1.0}, "delta must be"),
+    (privacy.sigma_limit, {"delta": 0.0}, "delta must be"),
+    (privacy.composed_delta, {"epsilon": 0.1}, "epsilon must be at least 1 / count_scale"),
+    (privacy.relation_gap, {"max_coefficient": 0}, "max_coefficient"),
+    (privacy.relation_gap, {"frequencies": np.ones(9)}, "at most 1e7"),
+    (privacy.kronecker_gap, {"frequencies": [0.0, 1.0]}, "targets must"),
+    (privacy.kronecker_gap, {"frequencies": [1.0]}, "targets must"),
+    (privacy.fourier_l1_ratio, {"records": [1.0]}, "records must have 2 axes"),
+    (privacy.fourier_distance_ratio, {"differences": [[INF]]}, "must be finite"),
+    (searches.alignment_search, {"norm": 3}, "norm must be 1 or 2"),
+    (searches.alignment_search, {"radius": 0.0}, "radius must be positive"),
+    (searches.alignment_search, {"n_starts": 0}, "n_starts must be"),
+    (release.map_sensitivity, REAL, "noise must be one of"),
+    *((SPLIT, {"epsilon": e}, f"^epsilon must.*={e}$") for e in (INF, NAN, -1.0)),
+    (SPLIT, {"epsilon": 0.0}, "epsilon must be positive"),
+    (release.plan_release, {}, "split must be given for count='split'"),
+    (SPLIT, {"split": 1.0}, r"split must be in \(0, 1\)"),
+    (SPLIT, {"count": "withheld"}, "split must be None"),
+    (release.plan_release, {"count": "public"}, "must go with neighboring='replace_one'"),
+    (SPLIT, {"neighboring": "replace_one"}, "must go with neighboring='add_remove'"),
+    (SPLIT, {"delta": 1e-5}, "delta must be 0 for laplace"),
+    (SPLIT, {"noise": "gaussian"}, r"delta must be in \(0, 1\)"),
+    (SPLIT, {"noise": "uniform"}, "noise must be one of"),
+    (SPLIT, {"sensitivity": -1.0}, "sensitivity must be positive"),
+    (SPLIT, {"n_shares": 0}, "n_shares must be at least 1"),
+    (SPLIT, {"noise": "cube", "n_shares": 2}, "n_shares must be 1 for cube"),
+    (
+        release.plan_release,
+        {**REAL, "count": "withheld", "sensitivity": 1},
+        "noise must be 'laplace' or 'gaussian' for a real map",
+    ),
+    (release.additive_mechanism, {"value": [NAN]}, "finite"),
+    (release.additive_mechanism, {"scale": 0.0}, "scale must be"),
+    (release.additive_mechanism, {"noise": "gaussian", "scale": -1.0}, "scale must"),
+    (release.noisy_sum, {"noise": "cauchy"}, "noise must be one of"),
+    (release.noisy_sum, {"features": [1.0]}, "features must have 2 axes"),
+    (sensitivity.spectral_sensitivity, {"frequencies": np.ones(3)}, "frequencies must have 2 axes"),
+    (sensitivity.s4_certificate, {"frequencies": np.full((2, 2), NAN)}, "must be finite"),
+    (sensitivity.replace_l1_exact, {"frequencies": np.ones((2, 21))}, "at most 20 columns"),
+    (sensitivity.s4_ascent, {"n_starts": 0}, "n_starts must be"),
+    (searches.replace_search, {"norm": 3}, "norm must be one"),
+    (sensitivity.real_norm, {"norm": 3}, "norm must be 1 or 2"),
+    (sensitivity.real_norm, {"features": [NAN]}, "must be finite"),
+    (sensitivity.sum_sensitivity, {"features": [1.0, 2.0]}, "features must have 2 axes"),
+    (sensitivity.sketch_sensitivity, {"kind": "cosine"}, "kind must be one of"),
+    (sensitivity.sketch_sensitivity, {"neighboring": "swap"}, "neighboring must be one of"),
+    (sensitivity.enumerated_sensitivity, {"domain": np.arange(50.0)}, "n_records must leave"),
+    (sensitivity.enumerated_sensitivity, {"n_records": 1}, "n_records must be at least 2"),
+    (sensitivity._body_norm, {"vectors": [1.0], "noise": "ball"}, "noise must be one of"),
+    (sensitivity.noise_energy, {"n_components": 0}, "n_components must be"),
+    (sensitivity.noise_energy, {"epsilon": 0.0}, "epsilon must be"),
+    (sensitivity.knorm_loss, {"feature": [[1.0]]}, "feature must have 1 axes"),
+    (sensitivity.pure_noise, {"epsilon": -1.0}, "epsilon must be"),
+    (sensitivity.pure_noise, {"size": 0}, "size must be"),
+    (sensitivity.noise_variance, {"noise": "cauchy"}, "noise must be one of"),
+    (
+        sensitivity.noise_variance,
+        {"noise": "cube", "complex_valued": False},
+        "complex_valued must be True",
+    ),
+    (sketch, {"X": np.ones((3, 2))}, r"chunk 0 of X must have shape \(n, 3\)"),
+    (sketch, {"X": np.ones(3)}, "chunk 0 of X must have shape"),
+    (sketch, {"X": [np.ones((2, 3)), np.ones((2, 4))]}, "chunk 1 of X must have shape"),
+    (sketch, {"block_rows": 0}, "block_rows must be at least 1"),
+    (sketch, {"n_jobs": 0}, "n_jobs"),
+    (sketch_persons, {"persons": [1]}, r"persons must have shape \(2,\), got shape \(1,\)"),
+    (SketchMap, {"kind": "cosine"}, "kind must be one of"),
+    (SketchMap, {"kind": "quantized"}, "dither must be given for"),
+    (SketchMap, {"dither": np.ones(1)}, "dither must be None for"),
+    (
+        SketchMap,
+        {"kind": "quantized", "dither": np.ones(1)},
+        "dither must have one entry per frequency",
+    ),
+    (SketchMap, {"frequencies": [[INF]]}, "frequencies must be finite"),
+    *((SketchMap, {"bound": b}, "bound must be") for b in (0.0, -1.0, [1.0, 2.0, 3.0], INF, NAN)),
+    (SketchMap, {"kind": "quadratic", "bound": 1.0}, "bound must be None for kind='quadratic'"),
+    (
+        SketchMap,
+        {"frequencies": [[1e300]], "bound": 1e300},
+        "bound times frequencies must be below 1e300",
+    ),
+    (FOURIER.column_slice, {"n_components": 13}, "n_components must be at most 12"),
+    *(
+        (chosen.transform, {"X": ONE}, "X must have 3 columns")
+        for chosen in (FOURIER, QUANTIZED, REAL["sketch_map"])
+    ),
+    (utility.laplace_nsr, {"n_components": 0}, "n_components must be"),
+    (utility.laplace_nsr, {"budget": 0.0}, "budget must be"),
+    (utility.laplace_nsr, {"signal": -1.0}, "signal must be"),
+    (utility.required_records, {"n_clusters": 0}, "n_clusters must be"),
+    (utility.required_records, {"epsilon": 0.0}, "epsilon must be"),
+    (utility.size_range, {"budget": -1.0}, "budget must be"),
+    (utility.least_budget, {"factor": 0.0}, "factor must be"),
+    (utility.noise_to_signal, {"n_samples": 0}, "n_samples must be at least 1"),
+    (utility.noise_to_signal, {"n_samples": 1, **WITHOUT}, "n_samples must be at least 2"),
+    (utility.noise_to_signal, {"signal_energy": 0.0}, "signal_energy must be positive"),
+    (utility.noise_to_signal, {"noise_variance": -1.0}, "noise_variance must be nonnegative"),
+    (utility.noise_to_signal, {"alpha": 0.0}, r"alpha must be in \(0, 1\]"),
+    (utility.noise_to_signal, {"beta": 1.5}, r"beta must be in \(0, 1\]"),
+    (utility.noise_to_signal, {"reference": "z"}, "reference must be one of"),
+    (utility.noise_to_signal, {"sampling": "z"}, "sampling must be one of"),
+    (utility.without_replacement_variance, {"n_kept": 3}, "n_kept must be at most 2"),
+    (utility.without_replacement_variance, {"values": [1.0]}, "n at least 2"),
+    (utility.contributions, {"c0": 0.5}, "c0 must be at least 1"),
+    (utility.data_sampling_ratio, {"c0": 0.5}, "c0 must be at least 1"),
+    (utility.needed_samples, {"nsr_max": 0.0}, "nsr_max must be positive"),
+    (utility.mixture_constant, {"cluster_std": -1.0}, "cluster_std must be nonnegative"),
+    (
+        utility.mixture_constant,
+        {"weights": [0.5, 0.6]},
+        "weights must be 2 positive numbers with sum 1",
+    ),
+    (simulations._simulated_nsr, {}, "n_samples must be given for reference 'law' only"),
+    (
+        simulations._simulated_nsr,
+        {"beta": 0.5, "reference": "data", **WITHOUT},
+        "beta . n_samples must be a positive integer",
+    ),
+    (kmeans.sse, {"X": [[NAN]]}, "X must be finite"),
+    (kmeans.sse, {"X": [[1.0, 2.0]]}, "centroids must have shape"),
+    (kmeans.sse, {"X": ONE, "centroids": [0.0]}, "centroids must have shape"),
+    (kmeans.sse, {"X": np.empty((0, 2)), "centroids": [[0.0, 0.0]]}, "X must not be empty"),
+    (references.lloyd, {"n_starts": 0}, "n_starts must be at"),
+    *(
+        (kmeans._dequantized_sketch, {"sketch": [1.0, 1j], "dither": d}, "dither must match sketch")
+        for d in ([0.0, 1.0, 2.0], 0.5, np.zeros((3, 2)))
+    ),
+    (kmeans.decode_kmeans, {"sketches": np.full(40, NAN + 0j)}, "sketches must be finite"),
+    (kmeans.decode_kmeans, {"sketches": np.diag([1] * 39 + [INF])}, "sketches must be finite"),
+    (kmeans.decode_kmeans, {"sketches": np.ones((2, 39))}, r"sketches must have shape"),
+    (kmeans.decode_kmeans, {"sketches": np.zeros(40)}, "must not be zero"),
+    (kmeans.decode_kmeans, {"frequencies": np.ones((2, 3, 40))}, "sketches must have shape"),
+    (kmeans.decode_kmeans, {"frequencies": np.ones(40)}, "frequencies must be a real"),
+    (kmeans.decode_kmeans, {"frequencies": 1j * np.ones((3, 40))}, "frequencies must be a real"),
+    (kmeans.decode_kmeans, {"n_clusters": 21}, r"n_clusters \(d \+ 1\) <= 2 m.*84 unknowns and 80"),
+    (kmeans.decode_kmeans, {"n_clusters": 0}, "n_clusters must be at least 1"),
+    (kmeans.decode_kmeans, {"bounds": (1.0, 1.0)}, "bounds must be increasing"),
+    (kmeans.decode_kmeans, {"bounds": (0.0, np.ones(2))}, "bounds must be numbers or hold"),
+    (kmeans.decode_kmeans, {"bounds": 3.0}, "bounds must be a pair"),
+    (kmeans.decode_kmeans, {"n_restarts": 0}, "n_restarts must be at least 1"),
+    (kmeans.decode_kmeans, {"dtype": "float16"}, "dtype must be one of"),
+    (references.reference_decode, {"sketch": np.full(40, NAN)}, "sketch must be finite"),
+    (references.reference_decode, {"n_restarts": 0}, "n_restarts must be at least 1"),
+    (
+        references.reference_decode,
+        {"sketch": np.ones(4), "frequencies": np.ones((2, 4))},
+        r"n_clusters must satisfy .* <= 2 m = 8, got n_clusters=3",
+    ),
+    (references.reference_decode, {"sketch": np.ones(39)}, r"sketch must have \d+ entries"),
+    (references.refine_kmeans, {"frequencies": np.ones(40)}, "frequencies must have 2 axes"),
+    (mixtures._decode_mixture, {"z": np.ones(9)}, "z must have 10 entries"),
+    (
+        mixtures._decode_mixture,
+        {"n_clusters": 5},
+        "at least 13 entries for 5 components in dimension 2",
+    ),
+    (mixtures._decode_mixture, {"z": np.full(10, NAN)}, "z must be finite"),
+    (mixtures._decode_mixture, {"bounds": None}, "bounds must be given"),
+    (mixtures._decode_mixture, {"min_variance": 0.0}, r"min_variance must be in \(0, 1\)"),
+    (mixtures._decode_mixture, {"n_starts": 0}, "n_starts must be at least 1"),
+    (mixtures.gmm_risk, {"weights": [0.5]}, "weights must be nonnegative with sum 1"),
+    (mixtures.gmm_risk, {"means": np.ones((2, 1))}, r"means must have shape \(1, 1\)"),
+    (mixtures.gmm_risk, {"covariances": np.ones((1, 2))}, "covariances must have shape"),
+    (mixtures.gmm_risk, {"covariances": -ONE}, "covariances must be positive"),
+    (mixtures.gmm_risk, {"covariances": -ONE[None]}, "covariances must be positive definite"),
+    (pca.compressive_pca, {"z": np.ones(9)}, "z must have 10 entries"),
+    (pca.compressive_pca, {"n_components": 4}, "n_components must be at most 3"),
+    (
+        pca.compressive_pca,
+        {"z": np.ones(5), "frequencies": np.ones((3, 5)), "n_components": 3},
+        "at least 6 entries for 3 components in dimension 3",
+    ),
+    (pca.compressive_pca, {"z": np.full(10, NAN)}, "z must be finite"),
+    (pca.pca_risk, {"components": np.ones((2, 1))}, "components must have 3 rows"),
+    (MixtureLaw, {"n_clusters": 0}, "n_clusters must be at least 1"),
+    (MixtureLaw, {"separation": 0.0}, "separation must be"),
+    (MixtureLaw, {"frequency_variance": -1.0}, "frequency_variance must be"),
+    (MIXTURE.draw, {"n_samples": 0}, "n_samples must be at least 1"),
+    (MIXTURE.draw, {"dtype": "int8"}, "dtype must be one of"),
+    *(
+        (masks.mask_law, arguments, message)
+        for arguments, message in (
+            ({"scheme": "uniform", "n_kept": 9}, "n_kept must be at most n_components=8"),
+            ({"scheme": "uniform", "n_kept": 0}, "n_kept must be at least 1"),
+            ({"scheme": "bernoulli", "alpha": 0.0}, r"alpha must be in \(0, 1\]"),
+            ({"scheme": "data", "alpha": NAN}, "alpha must not be NaN"),
+            ({"scheme": "data"}, "alpha must be given for"),
+            ({"scheme": "uniform", "alpha": 0.5, "n_kept": 4}, "alpha must be given for"),
+            ({"scheme": "uniform"}, "n_kept must be given for"),
+            ({"scheme": "block", "n_kept": 4}, "block must be given for"),
+            ({"scheme": "block", "n_kept": 4, "block": 3}, "block must divide"),
+            ({"scheme": "block", "n_kept": 3, "block": 2}, "block must divide"),
+            ({"scheme": "odd", "n_kept": 3}, "scheme must be one of"),
+        )
+    ),
+    (masks.draw_indices, {"law": BERNOULLI}, "fixed number of ones"),
+    (masks.mask_support, {"law": BERNOULLI}, "support must have at most"),
+    (masks.amplified_epsilon, {"epsilon": -1.0}, "epsilon must be nonneg"),
+    (masks.base_epsilon, {"sampling_rate": 0.0}, "sampling_rate must be in"),
+    (masks.fourier_scale, {"epsilon": 0.0}, "epsilon must be positive"),
+    (gaussian.fourier_delta, {}, "law must be 'bernoulli' or 'data'"),
+    (gaussian.fourier_delta, {"law": DATA, "sigma": -1.0}, "sigma must be positive"),
+    (gaussian.fourier_delta, {"law": DATA, "direction": "up"}, "direction must be one of"),
+    (gaussian.fourier_sigma, {"law": DATA, "epsilon": 0.0}, "epsilon must be positive"),
+    (gaussian.density_excess, {"sigma": 0.0}, "sigma must be positive"),
+    (gaussian.fourier_q2, {"law": DATA, "neighboring": "x"}, "neighboring must"),
+    (simulations.simulated_sigma, {"law": DATA}, "law must be of scheme 'uniform'"),
+    (laplace.record_epsilon, {"features": ONE}, "features must have 4 columns"),
+    (laplace.record_epsilon, {"scale": 0.0}, "scale must be positive"),
+    (laplace.record_epsilon, {"direction": "up"}, "direction must be one of"),
+    (laplace.masked_norms, {"masks": np.full((2, 4), 2)}, "masks must be binary"),
+    (laplace.masked_norms, {"alpha": 0.0}, r"alpha must be in \(0, 1\]"),
+    (laplace.masked_norms, {"other": np.ones((3, 4))}, "other must have"),
+    (laplace._magnitudes, {"features": [[NAN]]}, "features must be finite"),
+    (laplace._magnitudes, {"norm": 3}, "norm must be 1 or 2"),
+    (laplace.far_point, {"features": [1.0], "distance": 0.0}, "distance must be positive"),
+    (laplace.log_density, {"features": [[1.0, 2.0]]}, "features must have 4"),
+    (laplace.log_density, {"points": np.ones((1, 5))}, "points must have 4 columns"),
+    (laplace.log_density, {"features": np.ones((9, 4))}, "masks of all records must have at most"),
+    (quadratic.quadratic_q1, {"frequencies": np.eye(2)}, "frequencies must have 4 columns"),
+    (quadratic.masked_quartic, {"frequencies": np.eye(2)}, "frequencies must have 4 columns"),
+    (quadratic.quadratic_q1, {"neighboring": "x"}, "neighboring must be"),
+    (
+        quadratic.lemma20_ratio,
+        {"frequencies": np.zeros((2, 4))},
+        "norm of frequencies must be positive",
+    ),
+    (searches.quadratic_epsilon, {"scale": 0.0}, "scale must be positive"),
+    (quadratic.replaced_loss, {"x": [2.0, 0.0]}, "x must have 2 entries and norm at most 1"),
+    (quadratic.replaced_loss, {"y": [0.0]}, "y must have 2 entries"),
+    (sampled.subsampled_sum, {"alpha": 0.0}, r"alpha must be in \(0, 1\]"),
+    (sampled.subsampled_sum, {"masks": np.full((2, 4), 2)}, "masks must be binary"),
+    (sampled.subsampled_sum, {"masks": np.ones((1, 4))}, "masks must be binary of shape"),
+    (sampled.subsampled_sum, {"features": np.full((2, 4), NAN)}, "features must be finite"),
+    (sampled.subsampled_sum, {"features": np.ones((0, 4))}, "features must not be empty"),
+    (sampled.hybrid_sum, {"taken": [1, 0, 1]}, "taken and noise must have 2 and 4 entries"),
+    (sampled.hybrid_sum, {"beta": 0.0}, r"beta must be in \(0, 1\]"),
+    (sampled.hybrid_sum, {"alpha": 0.0}, r"alpha must be in \(0, 1\]"),
+    (sampled.subsampled_map_sum, {"indices": [[0], [12]]}, "indices must be integers from 0 to 11"),
+    (
+        sampled.subsampled_map_sum,
+        {"indices": [[0, 1], [4, 4]]},
+        "indices must be different in every row",
+    ),
+    (
+        sampled.subsampled_map_sum,
+        {"X": np.ones((1, 3)), "indices": np.arange(13)[None] % 12},
+        "at most 12, got 13 in a row",
+    ),
+    (sampled.subsampled_map_sum, {"indices": [[0.5], [1.0]]}, "indices must be integers"),
+    (sampled.subsampled_map_sum, {"X": np.ones((2, 2))}, "X must have 3 columns"),
+    (sampled.noisy_subsampled_sum, {"scale": -1.0}, "scale must be positive"),
+    (sampled.sample_scale, {"epsilon": 0.0}, "epsilon must"),
+    (sampled.sample_scale, {"sampling_rate": 0.0}, "sampling_rate"),
+    (sampled.sample_scale, {"sensitivity": 0.0}, "sensitivity must"),
+    (sampled.sample_epsilon, {"scale": 0.0}, "scale must be"),
+    (sampled.sample_log_density, {"n_kept": 2}, "n_kept must be at most 1"),
+    (sampled.sample_log_density, {"points": [[0.0, 1.0]]}, "points must have 1"),
+    (sampled.sample_log_density, {"features": np.ones((40, 1)), "n_kept": 20}, "at most 65536"),
+]
+BAD_TYPES: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
+    (choice.recommend, {"n": 10.0}, "n must be an integer"),
+    (utility.least_budget, {"n_clusters": 1.5}, "n_clusters must be an integer"),
+    (simulations.simulate_released_nsr, {"rng": 0}, "rng must be"),
+    (searches.alignment_search, {"rng": 1}, "rng must be"),
+    (release.additive_mechanism, {"noise": "gaussian", "rng": 0}, "rng must be"),
+    (sensitivity.replace_l1_bound, {"frequencies": np.ones((2, 2)) * 1j}, "must be real"),
+    (searches.replace_search, {"rng": 0}, "rng must be"),
+    (sensitivity.s4_ascent, {"max_iter": 1.5}, "max_iter must be"),
+    (sketch, {"X": np.ones((2, 3), complex)}, "must be real"),
+    (sketch, {"X": np.array([["a", "b", "c"]])}, "chunk 0 of X must be numeric"),
+    (sketch, {"X": 3.0}, "must be an array or an iterable"),
+    (sketch, {"sketch_map": np.ones((3, 4))}, "sketch_map must be a SketchMap"),
+    (sketch_persons, {"persons": [1.0, 2.0]}, "'persons' must hold integers up to int64, or text"),
+    (sketch_persons, {"persons": ["a", None]}, "'persons' must hold integers up to int64, or text"),
+    (kmeans.sse, {"X": [[1j]]}, "X must be real"),
+    (references.lloyd, {"rng": 0}, "rng must be"),
+    (kmeans.decode_kmeans, {"sketches": "z"}, "sketches must be numeric"),
+    (kmeans.decode_kmeans, {"n_clusters": 2.0}, "n_clusters must be an integer"),
+    (kmeans.decode_kmeans, {"rng": 0}, "rng must be a numpy.random.Generator"),
+    (references.reference_decode, {"rng": 1}, r"rng must be a numpy\.random\.Generator"),
+    (mixtures._decode_mixture, {"rng": 0}, "rng must be"),
+    (pca.compressive_pca, {"z": np.ones(10) * 1j}, "z must be real"),
+    (pca.compressive_pca, {"rng": 0}, "rng must be"),
+    (MixtureLaw, {"n_features": 2.5}, "n_features must be an integer"),
+    (MIXTURE.frequencies, {"rng": 0}, "rng must be"),
+    (masks._draw_masks, {"rng": 0}, "rng must be"),
+]
+
+
+@pytest.mark.parametrize(
+    ("error", "function", "changes", "message"),
+    [(ValueError, *case) for case in BAD_VALUES] + [(TypeError, *case) for case in BAD_TYPES],
+)
+def test_a_bad_argument_is_named(
+    error: type[Exception], function: Callable[..., Any], changes: dict[str, Any], message: str
+) -> None:
+    """Kills a check that is left out, and an error that names another argument."""
+    known = GOOD | FOR_ONE.get(function, {}) | changes
+    needed = inspect.signature(function).parameters.items()
+    names = {name for name, one in needed if one.default is one.empty} | changes.keys()
+    with pytest.raises(error, match=message):
+        function(**{name: known[name] for name in names})
