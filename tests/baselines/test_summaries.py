@@ -92,7 +92,7 @@ MODELS = [
     for constant in (True, False)
 ]
 MODELS += [
-    SufficientStatisticsRegressor(**_GIVEN, alpha=3.0),
+    SufficientStatisticsRegressor(**(_GIVEN | {"data_norm": 0.7}), alpha=3.0),
     SufficientStatisticsRegressor(data_norm=0.3, bounds=(-0.1, 7.0), epsilon=0.1, random_state=3),
     AdaSSPRegressor(data_norm=1e-3, bounds=(0.2, 0.3), rho=0.5, delta=1e-9, random_state=1),
     _hats(), _hats(neighboring="replace_one", fit_intercept=False),

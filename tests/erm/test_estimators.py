@@ -123,9 +123,11 @@ def test_the_classifier_is_the_sign_of_the_released_function(loss):
     assert model.classes_.tolist() == ["down", "up"]
     numbers = clone(model).fit(X, np.sign(y))
     np.testing.assert_array_equal(numbers.predict(X), np.where(scores > 0, 1.0, -1.0))
+    assert "the two labels taken as public" in numbers.privacy_statement_
     turned = clone(model).set_params(classes=("up", "down")).fit(X, names)
     np.testing.assert_array_equal(turned.predict(X), model.predict(X))
     assert np.mean(turned.decision_function(X) * scores < 0) > 0.95
+    assert "labels given" in turned.privacy_statement_
 
 
 @pytest.mark.claim("erm-beyond-gp", "erm-beyond-gamma", "erm-beyond-queries")

@@ -564,7 +564,8 @@ def test_bad_data_and_bad_sketches_are_named(kind):
     with pytest.raises(ValueError, match="sketch must be of kind"):
         _make(kind).fit_sketch(sketch(np.zeros((3, 2)), SketchMap(wrong, np.ones((2, 9)))))
     right = "quadratic" if kind is CompressivePCA else "fourier"
-    broken = Sketch(np.full(9, math.nan), 3, SketchMap(right, np.ones((2, 9))))
+    entries = np.array([0.0] * 8 + [math.nan])
+    broken = Sketch(entries, 3, SketchMap(right, np.ones((2, 9))))
     with pytest.raises(ValueError, match="sketch must be finite"):
         _make(kind).fit_sketch(broken)
 

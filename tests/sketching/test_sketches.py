@@ -166,11 +166,12 @@ def test_threads_name_the_first_bad_record_and_read_few_chunks_ahead() -> None:
 
 
 def test_nan_is_named_by_chunk_and_row() -> None:
+    """Kills a row that is counted from the slab in which it stands: one of 256 records here."""
     chunks = [_data(300), _data(300, trial=1), _data(300, trial=2)]
     chunks[1][277, 2] = np.nan
     for kind in KINDS:
         with pytest.raises(ValueError, match="NaN or infinity in chunk 1, row 277"):
-            sketch(iter(chunks), drawn_map(kind))
+            sketch(iter(chunks), drawn_map(kind), block_rows=16)
 
 
 def _noisy(record: NoiseRecord | None, count: float | None = 3, seed: int = 0) -> Sketch:
