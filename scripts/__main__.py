@@ -72,9 +72,7 @@ def run(arguments: argparse.Namespace, layout: Layout) -> int:
         from scripts import compare
 
         old, new = Layout(arguments.old.absolute()), Layout(arguments.new.absolute())
-        found = compare.differences(old, new)
-        say("\n".join(found) or f"{len(compare.numbers(new))} numbers are equal, bit for bit")
-        return 1 if found else 0
+        return compare.main(old, new, say)
     elif command == "lock":
         from scripts import lock
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -79,3 +79,10 @@ def differences(old: Layout, new: Layout) -> list[str]:
         for name in sorted(before.keys() | after.keys())
         if before.get(name) != after.get(name)
     ]
+
+
+def main(old: Layout, new: Layout, say: Callable[[str], None]) -> int:
+    """Say what two builds do not share; return 0 if that is nothing."""
+    found = differences(old, new)
+    say("\n".join(found) or f"{len(numbers(new))} numbers are equal, bit for bit")
+    return int(bool(found))

@@ -16,6 +16,7 @@ CAPTION = (
     "is to a coin. Below, a share at the same budget: noise that hides one is hardly seen among "
     "many."
 )
+_BLUE, _ORANGE = "#0072B2", "#D55E00"
 
 
 def chart() -> Any:
@@ -26,11 +27,22 @@ def chart() -> Any:
         bound = alt.binding_range(min=low, max=high, step=step, name=label)
         return alt.param(name=name, value=start, bind=bound)
 
-    def titled(panel: Any, height: int, words: str) -> Any:
-        title = alt.Title({"expr": words}, anchor="start")
-        return panel.properties(width=560, height=height, title=title)
+    budget = slider("budget", 0.5, 0.1, 5.0, 0.1, "budget ε ")
+    power = slider("power", 2.0, 1.0, 5.0, 0.25, "people, in powers of ten ")
+    return alt.vconcat(_attacker(), _analyst()).add_params(budget, power)
 
-    blue, orange = "#0072B2", "#D55E00"
+
+def _titled(panel: Any, height: int, words: str) -> Any:
+    import altair as alt
+
+    title = alt.Title({"expr": words}, anchor="start")
+    return panel.properties(width=560, height=height, title=title)
+
+
+def _attacker() -> Any:
+    """Return the two laws of a count, one with the reader, and how often an attacker is right."""
+    import altair as alt
+
     curves = alt.Chart(alt.sequence(-10, 11.05, 0.05, as_="t")).transform_calculate(
         without="exp(-budget * abs(datum.t))",
         beside="exp(-budget * abs(datum.t - 1))",
@@ -39,25 +51,31 @@ def chart() -> Any:
         inside="'with you'",
     )
     x = alt.X("t:Q", title="the published count, less that of all others").scale(domain=[-10, 11])
-    solid = curves.mark_line(color=blue).encode(x, alt.Y("without:Q", axis=None))
-    dashed = curves.mark_line(color=orange, strokeDash=[6, 4])
+    solid = curves.mark_line(color=_BLUE).encode(x, alt.Y("without:Q", axis=None))
+    dashed = curves.mark_line(color=_ORANGE, strokeDash=[6, 4])
     dashed = dashed.encode(x, alt.Y("beside:Q", axis=None))
-    shade = curves.mark_area(color=blue, opacity=0.2).encode(x, alt.Y("both:Q", axis=None))
+    shade = curves.mark_area(color=_BLUE, opacity=0.2).encode(x, alt.Y("both:Q", axis=None))
     once = curves.transform_filter("datum.t < -9.99")
     names = [
         once.mark_text(align=side, fontSize=13, color=colour, y=12).encode(
             x=alt.value({"expr": place}), text=text
         )
         for side, place, colour, text in (
-            ("left", "4", blue, "outside:N"),
-            ("right", "width - 4", orange, "inside:N"),
+            ("left", "4", _BLUE, "outside:N"),
+            ("right", "width - 4", _ORANGE, "inside:N"),
         )
     ]
     right = "format(100 - 50 * exp(-budget / 2), '.0f')"
-    attacker = titled(
+    return _titled(
         alt.layer(shade, solid, dashed, *names), 110,
         f"'An attacker guesses right in ' + {right} + ' of 100 cases'",
     )  # fmt: skip
+
+
+def _analyst() -> Any:
+    """Return the law of a published share, and how far off an analyst is on average."""
+    import altair as alt
+
     scale, people = "(100 / budget / pow(10, power))", "format(pow(10, power), ',.0f')"
     shares = alt.Chart(alt.sequence(0, 100.1, 0.1, as_="t")).transform_calculate(
         density=f"exp(-abs(datum.t - 30) / {scale})"
@@ -65,16 +83,13 @@ def chart() -> Any:
     x = alt.X("t:Q", title="the published share, in percent; the truth is 30").scale(
         domain=[0, 100]
     )
-    peak = shares.mark_area(color=blue, opacity=0.5).encode(x, alt.Y("density:Q", axis=None))
+    peak = shares.mark_area(color=_BLUE, opacity=0.5).encode(x, alt.Y("density:Q", axis=None))
     off = f"format({scale}, '.2g')"
-    analyst = titled(
+    return _titled(
         peak,
         80,
         f"'An analyst is off by ' + {off} + ' points on average, among ' + {people} + ' people'",
     )
-    budget = slider("budget", 0.5, 0.1, 5.0, 0.1, "budget ε ")
-    power = slider("power", 2.0, 1.0, 5.0, 0.25, "people, in powers of ten ")
-    return alt.vconcat(attacker, analyst).add_params(budget, power)
 
 
 def figure() -> dict[str, str]:

@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import asdict
 from fnmatch import fnmatch
 from functools import cache, partial
@@ -74,10 +74,17 @@ FILES = (
 class Session:
     """A pytest plugin that collects all tests, and instead of running them meets mutants."""
 
-    def __init__(self, run: Callable[[dict[str, Any]], None]) -> None:
-        self._run = run
+    def __init__(self, run: Callable[[dict[str, Any]], None], seconds: dict[str, float]) -> None:
+        self._run, self._seconds = run, seconds
         self.failed = ""
-        self.seconds: dict[str, float] = {}
+
+    def collect(self, root: Path, where: Sequence[str]) -> None:
+        """Let pytest collect some tests in this process, and hand them over."""
+        import pytest
+
+        without = ("cacheprovider", "xdist", "cov")
+        options = [part for name in without for part in ("-p", f"no:{name}")]
+        pytest.main(["-q", "--no-header", "--rootdir", str(root), *options, *where], plugins=[self])
 
     def pytest_runtestloop(self, session: Any) -> bool:
         """Hand over the collected tests by their names."""
@@ -100,7 +107,7 @@ class Session:
                 return f"not planted: {error}"
         signal.signal(signal.SIGPROF, _late)
         for item, following in zip(tests, [*tests[1:], None], strict=False):
-            allowed = SPARE + TIMES * self.seconds.get(item.nodeid, 0.0)
+            allowed = SPARE + TIMES * self._seconds.get(item.nodeid, 0.0)
             signal.setitimer(signal.ITIMER_PROF, allowed, 1.0)
             item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
             if self.failed:
@@ -288,24 +295,32 @@ def record(rows: Sequence[dict[str, Any]], kept: dict[str, Any]) -> dict[str, An
     return {"folders": dict(sorted(folders.items())), "survivors": survivors}
 
 
+def _assigned(
+    layout: Layout, chosen: Sequence[Mutant], reached: dict[str, dict[int, list[str]]],
+    known: Set[str], seconds: dict[str, float],
+) -> tuple[dict[Mutant, list[str]], dict[Mutant, list[str]]]:  # fmt: skip
+    """Return the tests that reach each mutant, and those of them that it meets; empty what says so,
+    which forks need not carry.
+    """
+    known = known & seconds.keys()
+    aims = {m: sorted(tests_at(reached, layout, m) & known) for m in chosen}
+    reached.clear()
+    return aims, {m: within(names, seconds, PATIENCE, partial(is_near, m))
+                  for m, names in aims.items()}  # fmt: skip
+
+
 def meet_all(
     layout: Layout, chosen: Sequence[Mutant], files: Sequence[Path], say: Say, *,
     where: Sequence[str], width: int = 2, told: dict[str, Any] | None = None,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Meet each mutant with its tests; return what became of it and which test killed it."""
-    import pytest
-
     os.environ["DPLIT_MUTATE"] = "1"
     seconds, reached = durations(layout), reach(layout, files)
     kept = Kept(layout.build / "arithmetic.jsonl", layout.root, told)
     rows: list[dict[str, Any]] = []
 
     def run(items: dict[str, Any]) -> None:
-        aims = {m: sorted(tests_at(reached, layout, m) & items.keys() & seconds.keys())
-                for m in chosen}  # fmt: skip
-        reached.clear()
-        tests = {m: within(names, seconds, PATIENCE, partial(is_near, m))
-                 for m, names in aims.items()}  # fmt: skip
+        aims, tests = _assigned(layout, chosen, reached, items.keys(), seconds)
         doubted: dict[Mutant, set[str]] = {m: set() for m in chosen}
         sound: dict[str, bool] = {}  # whether a test passes where nothing is changed
         known = {m: kept.known(m, tests[m]) for m in chosen}
@@ -352,11 +367,8 @@ def meet_all(
             now, left[:] = list(left), []
             forks.run(now, work, ended, width=width, limit=LIMIT)
 
-    session = Session(run)
-    session.seconds = seconds
-    options = ["-q", "--no-header", "--rootdir", str(layout.root)]
-    options += [part for name in ("cacheprovider", "xdist", "cov") for part in ("-p", f"no:{name}")]
-    pytest.main([*options, *where], plugins=[session])
+    session = Session(run, seconds)
+    session.collect(layout.root, where)
     if len(rows) != len(chosen):
         raise BuildError(f"only {len(rows)} of {len(chosen)} mutants were met")
     return rows

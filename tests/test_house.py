@@ -75,6 +75,20 @@ def test_a_folder_can_be_looked_over() -> None:
         assert len(held) <= (22 + len(LATER) if folder == PACKAGE else 16), folder
 
 
+def test_no_function_is_longer_than_a_screen() -> None:
+    """Fifty lines below the docstring, without blanks and comments."""
+    long = []
+    for path in (*MODULES, *STUDIES, *(LAYOUT.root / "scripts").glob("*.py")):
+        source = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.FunctionDef):
+                first = (node.body[0].end_lineno or 0) if ast.get_docstring(node) else node.lineno
+                lines = source.splitlines()[first : node.end_lineno]
+                if sum(bool(x.strip()) and x.lstrip()[0] != "#" for x in lines) > 50:
+                    long.append(f"{path.name}: {node.name}")
+    assert long == []
+
+
 def test_functions_of_the_margins_stay_small() -> None:
     """Below public doors goes a plan, not its parts; `_perturbed_minimiser` is for studies."""
     large = []

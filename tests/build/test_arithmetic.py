@@ -233,7 +233,7 @@ def test_a_mutant_that_never_ends_is_stopped(toy: Layout, monkeypatch: pytest.Mo
 
     item.ihook.pytest_runtest_protocol = endless
     told: list[Any] = []
-    session = mutate_arithmetic.Session(print)
+    session = mutate_arithmetic.Session(print, {})
     forks.run([0], lambda _: session.meet(None, [item], toy.root),
               lambda _, killer, seconds: told.append((killer, seconds < 8)), width=1,
               limit=9.0)  # fmt: skip
