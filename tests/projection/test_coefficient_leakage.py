@@ -33,7 +33,7 @@ def _laws(X, y, variance, n, entry, levels):
     return found
 
 
-@pytest.mark.claim("proj-lemma2")
+@pytest.mark.claim("proj-lemma2", "proj-beyond-scan")
 @pytest.mark.parametrize("variance", [0.0, 2.0])
 def test_law_is_that_of_naive_fits(variance):
     """1500 naive fits: a combination is Student t; Kolmogorov-Smirnov at 1e-4.
