@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from dplit import accounting, audit, baselines, features, mechanisms
+from tests.arguments import good_arguments
 
 MODULES = (mechanisms, accounting, audit, features, baselines)
 RNG = np.random.default_rng(0)
@@ -103,13 +104,6 @@ def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
 FUNCTIONS = dict(functions())
 
 
-def good_arguments(name: str) -> dict[str, Any]:
-    """Return the call that is right; arguments without a good value keep their defaults."""
-    known = {**GOOD, **FOR_ONE.get(name, {})}
-    names = inspect.signature(FUNCTIONS[name]).parameters
-    return {argument: known[argument] for argument in names if argument in known}
-
-
 def hang(*_: Any) -> None:
     raise RuntimeError("the call hangs")
 
@@ -134,7 +128,7 @@ def test_a_bad_argument_is_an_error_that_names_it(name: str) -> None:
     """
     if name.startswith("composed") or name == "gaussian_event":
         pytest.importorskip("dp_accounting")
-    good = good_arguments(name)
+    good = good_arguments(FUNCTIONS[name], {**GOOD, **FOR_ONE.get(name, {})})
     FUNCTIONS[name](**good)
     for argument in good:
         for kind, value in BAD.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 
 import numpy as np
@@ -20,6 +19,7 @@ from dplit.margin.plans import plan_learning
 from dplit.margin.projected import ProjectedObjectiveClassifier
 from dplit.streams import stream
 from dplit_studies.margin import bounds, exact, learners, reference, toys
+from tests.arguments import good_arguments
 from tests.margin.planned import accelerated, boosted, full_batch, phased, projected, third
 
 X, Y = margin_data(64, 4, margin=0.4, rng=stream(0, "bad", "data"))
@@ -272,7 +272,7 @@ CASES = [(ValueError, *case) for case in VALUES] + [(TypeError, *case) for case 
 
 @pytest.mark.parametrize(("error", "call", "change", "message"), CASES)
 def test_a_bad_argument_is_named(error, call, change, message):
-    good = {name: GOOD[name] for name in inspect.signature(call).parameters if name in GOOD}
+    good = good_arguments(call, GOOD)
     with pytest.raises(error, match=message):
         call(**{**good, **FOR_ONE.get(call, {}), **change})
 

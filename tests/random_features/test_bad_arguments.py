@@ -20,6 +20,7 @@ from dplit.random_features import (
     sensitivity,
 )
 from dplit.streams import stream
+from tests.arguments import each_is_named, good_arguments
 
 FUNCTIONS = {
     name: function
@@ -137,27 +138,24 @@ TOGETHER: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-def good_arguments(name: str) -> dict[str, Any]:
-    """Return the call that is right; arguments without a good value keep their defaults."""
-    known = {**GOOD, **FOR_ONE.get(name, {})}
-    return {
-        key: known[key] for key in inspect.signature(FUNCTIONS[name]).parameters if key in known
-    }
+def right_call(name: str) -> dict[str, Any]:
+    return good_arguments(FUNCTIONS[name], {**GOOD, **FOR_ONE.get(name, {})})
+
+
+def bad_values(name: str, argument: str) -> list[tuple[Any, str]]:
+    return BAD_FOR_ONE.get((name, argument), BAD.get(argument, []))
 
 
 @pytest.mark.parametrize(
-    ("name", "argument"), [(name, key) for name in FUNCTIONS for key in good_arguments(name)]
+    ("name", "argument"),
+    [(name, key) for name in FUNCTIONS for key in right_call(name) if bad_values(name, key)],
 )
 def test_a_bad_argument_is_an_error_that_names_it(name, argument):
     """Kills every check that is dropped, and a message without the argument or its rule."""
-    good = good_arguments(name)
-    FUNCTIONS[name](**good)
-    for value, rule in BAD_FOR_ONE.get((name, argument), BAD.get(argument, [])):
-        with pytest.raises((TypeError, ValueError), match=f"{argument} must .*{rule}"):
-            FUNCTIONS[name](**{**good, argument: value})
+    each_is_named(FUNCTIONS[name], right_call(name), argument, bad_values(name, argument))
 
 
 @pytest.mark.parametrize(("name", "changes", "message"), TOGETHER)
 def test_what_does_not_go_together_is_named(name, changes, message):
     with pytest.raises((TypeError, ValueError), match=message):
-        FUNCTIONS[name](**{**good_arguments(name), **changes})
+        FUNCTIONS[name](**{**right_call(name), **changes})

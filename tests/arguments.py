@@ -1,0 +1,27 @@
+"""A right call of a function, and what its errors must say when one argument of it is wrong."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+
+def good_arguments(function: Callable[..., Any], known: dict[str, Any]) -> dict[str, Any]:
+    """Return the call that is right; arguments without a good value keep their defaults."""
+    return {name: known[name] for name in inspect.signature(function).parameters if name in known}
+
+
+def each_is_named(
+    function: Callable[..., Any],
+    good: dict[str, Any],
+    argument: str,
+    bad: Iterable[tuple[Any, str]],
+) -> None:
+    """Demand that the right call runs, and each bad value an error with the argument and a rule."""
+    function(**good)
+    for value, rule in bad:
+        with pytest.raises((TypeError, ValueError), match=f"{argument} must .*{rule}"):
+            function(**{**good, argument: value})
