@@ -13,7 +13,7 @@ from dplit.audits.cases import ESTIMATORS
 from tests.audit import spies
 from tests.audit.test_ledger import _data
 
-pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # few records: noise is said
 
 #: Three files: a release that others share, or a solver that chooses among its own runs.
 FAR = {

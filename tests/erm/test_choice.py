@@ -180,7 +180,7 @@ def test_strength_is_the_budget_that_the_noise_is_made_of() -> None:
     assert strength("process", facts) == 1.0 / gaussian_sigma(epsilon=2.0, delta=1e-6)
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.filterwarnings("ignore::UserWarning")  # few records: noise is said
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("shape", ["linear", "curved"])
 def test_every_candidate_can_be_fitted_at_its_budget(loss: str, shape: str) -> None:

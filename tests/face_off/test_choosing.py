@@ -24,7 +24,7 @@ from dplit.mechanisms import gaussian_delta, gaussian_sigma
 from dplit.streams import stream
 
 pytest.importorskip("dp_accounting")
-pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # few records: noise is said
 
 _BOUNDS: dict[str, Any] = {"a": (-1.0, 1.0), "b": (-1.0, 1.0)}
 
