@@ -37,11 +37,12 @@ def number(value: Any) -> str:
 
 def rows_of(check: Mapping[str, Any]) -> Iterator[Row]:
     """Yield the lines of one check."""
+    from dplit.claims import error_band
+
     how = str(check["how"])
     if check["method"] == "reproduce":
         for row in check["rows"]:
-            band = 4.0 * float(row["paper_se"] ** 2 + row["ours_se"] ** 2) ** 0.5
-            allowed = number(band + row["reading_error"]) + (" (missed)" if row["miss"] else "")
+            allowed = number(error_band(row)) + (" (missed)" if row["miss"] else "")
             gap = row["ours"] - row["paper"]
             yield row["setting"], number(row["paper"]), number(row["ours"]), number(gap), allowed
     elif check["method"] == "statement":

@@ -10,7 +10,7 @@ import copy
 import html
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -126,6 +126,8 @@ MIMETYPE = "application/vnd.dplit.claim+json"
 _FALSE_ALARM = float(2 * norm.sf(4.0))
 
 _POWER = 0.9
+
+_RELATIONS = {"equal": "=", "at_most": "<=", "at_least": ">="}
 
 _POSITIVE = {"equal", "at_most", "at_least", "attains", "statement"}
 
@@ -311,18 +313,11 @@ class Claim:
         return self
 
     def _compare(
-        self,
-        method: str,
-        measured: ArrayLike,
-        expected: ArrayLike,
-        excess: Any,
-        allowed: Any,
-        relation: str,
-        how: str,
-        se: ArrayLike | None,
-        df: int | None,
-    ) -> Claim:
+        self, method: str, measured: ArrayLike, expected: ArrayLike, excess: Any, allowed: Any,
+        how: str, se: ArrayLike | None, df: int | None,
+    ) -> Claim:  # fmt: skip
         """Record that ``excess <= allowed`` everywhere, reporting the entry nearest to failing."""
+        relation = _RELATIONS[method]
         left, right, over, limit = np.broadcast_arrays(measured, expected, excess, allowed)
         if not (np.isfinite(left).all() and np.isfinite(right).all()):
             return self._add(method, how, False, measured="not finite", relation=relation)
@@ -349,16 +344,9 @@ class Claim:
         )
 
     def equal(
-        self,
-        measured: ArrayLike,
-        expected: ArrayLike,
-        *,
-        rtol: float = 1e-9,
-        atol: float = 0.0,
-        se: ArrayLike | None = None,
-        df: int | None = None,
-        how: str,
-    ) -> Claim:
+        self, measured: ArrayLike, expected: ArrayLike, *, rtol: float = 1e-9, atol: float = 0.0,
+        se: ArrayLike | None = None, df: int | None = None, how: str,
+    ) -> Claim:  # fmt: skip
         """Check that two routes agree: within ``atol + rtol |expected|``, or within 4 ``se``.
 
         With ``se`` (the standard error of ``measured - expected``) the check is statistical and
@@ -369,37 +357,25 @@ class Claim:
         with np.errstate(invalid="ignore", over="ignore"):
             gap = np.abs(np.asarray(measured) - np.asarray(expected))
         allowed = 0.0 if se is not None else atol + rtol * np.abs(np.asarray(expected))
-        return self._compare("equal", measured, expected, gap, allowed, "=", how, se, df)
+        return self._compare("equal", measured, expected, gap, allowed, how, se, df)
 
     def at_most(
-        self,
-        measured: ArrayLike,
-        bound: ArrayLike,
-        *,
-        slack: float = 0.0,
-        se: ArrayLike | None = None,
-        df: int | None = None,
-        how: str,
-    ) -> Claim:
+        self, measured: ArrayLike, bound: ArrayLike, *, slack: float = 0.0,
+        se: ArrayLike | None = None, df: int | None = None, how: str,
+    ) -> Claim:  # fmt: skip
         """Check ``measured <= bound + slack`` (plus 4 ``se`` for a statistical check)."""
         with np.errstate(invalid="ignore", over="ignore"):
             excess = np.asarray(measured) - np.asarray(bound)
-        return self._compare("at_most", measured, bound, excess, slack, "<=", how, se, df)
+        return self._compare("at_most", measured, bound, excess, slack, how, se, df)
 
     def at_least(
-        self,
-        measured: ArrayLike,
-        bound: ArrayLike,
-        *,
-        slack: float = 0.0,
-        se: ArrayLike | None = None,
-        df: int | None = None,
-        how: str,
-    ) -> Claim:
+        self, measured: ArrayLike, bound: ArrayLike, *, slack: float = 0.0,
+        se: ArrayLike | None = None, df: int | None = None, how: str,
+    ) -> Claim:  # fmt: skip
         """Check ``measured >= bound - slack`` (minus 4 ``se`` for a statistical check)."""
         with np.errstate(invalid="ignore", over="ignore"):
             excess = np.asarray(bound) - np.asarray(measured)
-        return self._compare("at_least", measured, bound, excess, slack, ">=", how, se, df)
+        return self._compare("at_least", measured, bound, excess, slack, how, se, df)
 
     def attains(self, value: float, bound: float, *, fraction: float = 0.99, how: str) -> Claim:
         """Check that a configuration attains at least ``fraction`` of a bound that it respects."""
@@ -444,13 +420,12 @@ class Claim:
 
         Each row has ``setting, paper, ours`` and may have ``paper_se, ours_se, reading_error`` (0)
         and ``miss`` (True where the registry's verdict "partly" names this row as missed). A row is
-        within its band if ``|ours - paper| <= 4 hypot(paper_se, ours_se) + reading_error``.
+        within its band if ``|ours - paper|`` is at most its :func:`error_band`.
         """
         compared = []
         for row in rows:
             full = {"paper_se": 0.0, "ours_se": 0.0, "reading_error": 0.0, "miss": False, **row}
-            band = 4 * float(np.hypot(full["paper_se"], full["ours_se"])) + full["reading_error"]
-            full["within"] = bool(abs(full["ours"] - full["paper"]) <= band)
+            full["within"] = bool(abs(full["ours"] - full["paper"]) <= error_band(full))
             compared.append(
                 {k: v if isinstance(v, (str, bool)) else float(v) for k, v in full.items()}
             )
@@ -547,15 +522,9 @@ class Claim:
 
 
 def row(
-    place: str,
-    paper: float,
-    ours: float,
-    *,
-    paper_se: float = 0.0,
-    ours_se: float = 0.0,
-    reading_error: float = 0.0,
-    miss: bool = False,
-) -> dict[str, Any]:
+    place: str, paper: float, ours: float, *, paper_se: float = 0.0, ours_se: float = 0.0,
+    reading_error: float = 0.0, miss: bool = False,
+) -> dict[str, Any]:  # fmt: skip
     """Return one comparison of a printed number with ours, as ``Claim.reproduce`` takes it.
 
     Examples
@@ -574,17 +543,22 @@ def row(
     }
 
 
+def error_band(row: Mapping[str, Any]) -> float:
+    """Return how far ours may lie from a printed number: four joint standard errors, and reading's.
+
+    >>> error_band(row("a", 1.0, 1.1, paper_se=0.03, ours_se=0.04, reading_error=0.1))
+    0.3
+    """
+    return 4.0 * float(np.hypot(row["paper_se"], row["ours_se"])) + float(row["reading_error"])
+
+
 def share_within(rows: Iterable[Mapping[str, Any]]) -> float:
-    """Return the share of rows within 4 combined standard errors plus the reading error.
+    """Return the share of rows within their error bands.
 
     >>> share_within([row("a", 1.0, 1.1), row("b", 1.0, 1.1, reading_error=0.2)])
     0.5
     """
-    inside: Sequence[bool] = [
-        abs(r["ours"] - r["paper"])
-        <= 4 * np.hypot(r["paper_se"], r["ours_se"]) + r["reading_error"]
-        for r in rows
-    ]
+    inside = [abs(r["ours"] - r["paper"]) <= error_band(r) for r in rows]
     if not inside:
         raise ValueError("rows must not be empty")
     return float(np.mean(inside))

@@ -11,6 +11,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -246,9 +247,12 @@ def family(row: Row) -> str:
     return row.table.split(", ")[0]
 
 
+_strength = cache(strength)
+
+
 def reach(row: Row) -> float:
     """Return the strength of a row, which is all that the rule sees of its numbers."""
-    return strength(row.n, row.columns, row.epsilon, DELTA)
+    return _strength(row.n, row.columns, row.epsilon, DELTA)
 
 
 def regret(row: Row, name: str) -> float:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +30,7 @@ def _row(
     return choice_map.Row(table, "regression", n, 4, None, epsilon, 0.0, scores)
 
 
-def test_what_is_archived_is_what_its_rows_teach(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each strength is computed once, not for every limit that is tried."""
-    monkeypatch.setattr(choice_map, "strength", cache(choice_map.strength))
+def test_what_is_archived_is_what_its_rows_teach() -> None:
     assert json.loads(json.dumps(choice_map.learn(ROWS))) == ARCHIVE["learnt"]
     assert rule._TRIED["epsilon"] == (min(choice_map.EPSILONS), max(choice_map.EPSILONS))
     for name in ("n", "columns"):
