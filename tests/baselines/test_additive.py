@@ -21,7 +21,7 @@ from dplit import (
     PrivateAdditiveRegressor,
 )
 from dplit.baselines import noisy_gradient_descent, objective_penalty
-from dplit.baselines._acceleration import accelerated_descent
+from dplit.baselines._acceleration import Schedule, accelerated_descent
 from dplit.streams import stream
 
 Regressor, Classifier = PrivateAdditiveRegressor, PrivateAdditiveClassifier
@@ -109,7 +109,7 @@ def test_a_regressor_is_the_descent_on_the_features() -> None:
     for changes in ({}, {"neighboring": "add_remove", "public_size": 500}):
         model = _regressor(epsilon=0.3, **changes).fit(X, y)
         rows = HatFeatures(box=(-1.0, 1.0), indicators=((2, 3, 4),)).fit_transform(X)
-        clip, steps, rate, momentum, _ = model._schedule(600)
+        clip, steps, rate, momentum, *_ = model._schedule(600)
         assert momentum == pytest.approx(0.0, abs=1e-12)
         plain = NoisyGradientRegressor(
             epsilon=0.3, data_norm=math.sqrt(3.0), bounds=(0.0, 10.0), clip=clip, steps=steps,
@@ -132,8 +132,8 @@ def test_momentum_is_as_long_a_time_in_fewer_steps() -> None:
     for epsilon in (1.0, 30.0, 1e6):
         model = _regressor(epsilon=epsilon)
         model._features(X, 8)
-        clip, steps, rate, momentum, n = model._schedule(2000)
-        assert (steps, n) == (300, 2000)
+        clip, steps, rate, momentum, n, relation = model._schedule(2000)
+        assert (steps, n, relation) == (300, 2000, "replace_one")
         assert rate == pytest.approx(1.8)
         assert 0.1 <= clip <= 0.5
         assert 0.0 < momentum < 1.0 - 4.0 / 300 + 1e-9
@@ -143,8 +143,8 @@ def test_momentum_is_as_long_a_time_in_fewer_steps() -> None:
         "epsilon": 1e9, "delta": 0.4, "clip": 0.5, "neighboring": "replace_one",
     }  # fmt: skip
     fast = accelerated_descent(
-        unit, labels, steps=150, learning_rate=1.8, momentum=0.9, n_records=2000,
-        rng=np.random.default_rng(0), **options,
+        unit, labels, Schedule(0.5, 150, 1.8, 0.9, 2000, "replace_one"), epsilon=1e9, delta=0.4,
+        rng=np.random.default_rng(0),
     )  # fmt: skip
     slow = noisy_gradient_descent(
         unit, labels, steps=1500, learning_rate=1.8, rng=np.random.default_rng(1), **options

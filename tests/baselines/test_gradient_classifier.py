@@ -14,7 +14,7 @@ from scipy.stats import kstest
 
 from dplit import NoisyGradientClassifier
 from dplit.baselines import gradient_classifier
-from dplit.baselines._acceleration import _Scored, accelerated_descent, descent_schedule
+from dplit.baselines._acceleration import Schedule, _Scored, accelerated_descent, descent_schedule
 from dplit.baselines.gradient_classifier import (
     _class_indices,
     _softmax,
@@ -117,15 +117,13 @@ def test_one_score_in_a_matrix_is_one_score() -> None:
     """A descent with k = 1 is the descent with coefficients (d,), to the grid's step."""
     X, _ = _data(500)
     y = X[:, 0]
-    given: dict[str, Any] = {
-        "epsilon": 1e6, "delta": 1e-6, "clip": 0.5, "steps": 9, "learning_rate": 1.0,
-    }  # fmt: skip
-    given |= {"momentum": 0.5, "neighboring": "replace_one", "n_records": 500}
-    one = accelerated_descent(X, y, rng=stream(0, "gc", "noise"), **given)
-    many = accelerated_descent(
-        X, y, n_scores=1, derivative=lambda s, t: s - t[:, None], rng=stream(0, "gc", "noise"),
-        **given,
-    )  # fmt: skip
+    schedule = Schedule(0.5, 9, 1.0, 0.5, 500, "replace_one")
+    one, many = (
+        accelerated_descent(
+            X, y, schedule, epsilon=1e6, delta=1e-6, rng=stream(0, "gc", "noise"), **told
+        )
+        for told in ({}, {"n_scores": 1, "derivative": lambda s, t: s - t[:, None]})
+    )
     assert many.coef.shape == (3, 1)
     assert many.sigma == one.sigma
     np.testing.assert_allclose(many.coef[:, 0], one.coef, atol=1e-3)

@@ -18,7 +18,7 @@ from dplit.baselines import (
     additive,
     summaries,
 )  # fmt: skip
-from dplit.baselines._acceleration import MOST_STEPS, paced
+from dplit.baselines._acceleration import MOST_STEPS, Schedule, paced
 from dplit.baselines.linear import moment_sensitivity
 from dplit.baselines.objective import (
     _excess_delta,
@@ -200,8 +200,8 @@ def test_bands_are_as_wide_as_the_noise() -> None:
     """Kills a sum for a product, and noise of one coordinate for that of a record."""
     model = PrivateAdditiveRegressor(box=(-1, 1), bounds=(-1, 1))
     model._features(np.zeros((2, 3)), 5)
-    asked = {"rate": 0.5, "steps": 20, "momentum": 0.2}
-    one, three = (model._bands(scale, **asked) for scale in (0.1, 0.3))
+    plan = Schedule(0.5, 20, 0.5, 0.2, 100, "replace_one")
+    one, three = (model._bands(scale, plan) for scale in (0.1, 0.3))
     assert len(one) == 3
     for narrow, wide in zip(one, three, strict=True):
         assert np.all(narrow > 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from dplit.erm.estimators import (
     _default_regularization,
     _default_width,
     _expected_noise,
+    _Plan,
     _unit_sensitivity,
 )
 from dplit.erm.minimisers import fit_linear
@@ -28,6 +30,7 @@ from dplit.features import cos_sin_features, random_frequencies
 from dplit.streams import stream
 
 LOSSES = ("squared", "pinball", "hinge", "logistic")
+PLAN = _Plan("squared", 0.5, 1000, 200, 1.0, 1e-5, "gaussian_process", 20)
 
 
 def _features(X, count, trial=0):
@@ -252,8 +255,7 @@ def test_the_default_accuracy_follows_what_float64_certifies():
         _, paid = _certified_weights(phi, y, accuracy=None, **options)
         assert paid / bound == pytest.approx(1.0 + 2.0 * max(0.01, 2.0 * least / bound), rel=1e-12)
     assert 0.01 < 2.0 * least / bound < 0.99
-    public = _public(loss="hinge", n_records=10**6)
-    penalty = _default_regularization(**public)
+    penalty = _default_regularization(replace(PLAN, loss="hinge", n_records=10**6))
     at = {"n_records": 10**6, "regularization": penalty}
     bound = _unit_sensitivity("hinge", tau=0.5, **at)
     assert 0.01 < 2.0 * rounding_distance("hinge", dimension=200, **at) / bound < 0.2
@@ -290,26 +292,19 @@ def test_the_rounding_distance_is_small_where_it_should_be_and_grows():
         PrivateKernelMachine(bounds=(-1.0, 1.0), regularization=1e-14).fit(np.eye(3), np.ones(3))
 
 
-def _public(**changes):
-    return {
-        "loss": "squared", "tau": 0.5, "n_records": 1000, "dimension": 200, "epsilon": 1.0,
-        "delta": 1e-5, "release": "gaussian_process", "n_queries": 20, **changes,
-    }  # fmt: skip
-
-
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("release", ["gaussian_process", "gamma", "queries"])
 def test_the_default_penalty_follows_records_and_budget(loss, release):
     """Noise falls with records and budget, and with it the penalty; never below 1 / m."""
-    public = _public(loss=loss, release=release)
-    sizes = [_default_regularization(**{**public, "n_records": n}) for n in (10**2, 10**4, 10**6)]
-    budgets = [_default_regularization(**{**public, "epsilon": e}) for e in (0.1, 1.0, 10.0, 1e7)]
+    plan = replace(PLAN, loss=loss, release=release)
+    plans = [replace(plan, n_records=n) for n in (10**2, 10**4, 10**6)]
+    sizes = [_default_regularization(each) for each in plans]
+    budgets = [_default_regularization(replace(plan, epsilon=e)) for e in (0.1, 1.0, 10.0, 1e7)]
     assert sizes == sorted(sizes, reverse=True)
     assert budgets == sorted(budgets, reverse=True)
     assert sizes[0] > 3 * sizes[-1]
     assert budgets[-1] >= 1e-3
-    noise = [_expected_noise(p, **{**public, "n_records": n}) for p, n in
-             zip(sizes, (10**2, 10**4, 10**6), strict=True)]  # fmt: skip
+    noise = [_expected_noise(p, each) for p, each in zip(sizes, plans, strict=True)]
     assert noise == sorted(noise, reverse=True)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from dplit.erm.estimators import (
     _default_regularization,
     _expected_noise,
     _noise_factor,
+    _Plan,
 )  # fmt: skip
 from dplit.erm.release import release_epsilon
 from dplit.streams import stream
@@ -40,20 +42,18 @@ def test_two_functions_that_differ_by_no_constant_have_no_epsilon() -> None:
 
 def test_noise_of_queries_grows_with_their_number() -> None:
     """The standard deviation of Laplace noise. Kills a number of questions that is forgotten."""
-    asked = {"dimension": 8, "epsilon": 0.5, "delta": 0.0}
-    found = _noise_factor(release="queries", n_queries=5, **asked)
-    assert found == pytest.approx(math.sqrt(2.0) * 5 / 0.5)
-    assert _noise_factor(release="gamma", n_queries=5, **asked) == pytest.approx(3.0 / 0.5)
+    plan = _Plan("squared", 0.5, 100, 8, 0.5, 0.0, "queries", 5)
+    assert _noise_factor(plan) == pytest.approx(math.sqrt(2.0) * 5 / 0.5)
+    assert _noise_factor(replace(plan, release="gamma")) == pytest.approx(3.0 / 0.5)
 
 
 @pytest.mark.parametrize("tau", [0.5, 0.9])
 def test_the_default_penalty_balances_noise_and_bias(tau: float) -> None:
     """The pinball loss costs its slope times the mean modulus of the noise, and the penalty. Kills
     a cost without the factor of the modulus."""
-    asked = {"loss": "pinball", "tau": tau, "n_records": 10_000, "dimension": 50}
-    asked |= {"epsilon": 1.0, "delta": 1e-5, "release": "gaussian_process", "n_queries": 1}
+    plan = _Plan("pinball", tau, 10_000, 50, 1.0, 1e-5, "gaussian_process", 1)
     grid = np.exp(np.arange(-6.0, 2.0, 0.005))
-    noise = np.array([_expected_noise(penalty, **asked) for penalty in grid])
+    noise = np.array([_expected_noise(penalty, plan) for penalty in grid])
     cost = max(tau, 1 - tau) * math.sqrt(2 / math.pi) * noise + grid
-    assert math.log(_default_regularization(**asked) / grid[cost.argmin()]) < 0.04
-    assert math.log(_default_regularization(**asked) / grid[cost.argmin()]) > -0.04
+    assert math.log(_default_regularization(plan) / grid[cost.argmin()]) < 0.04
+    assert math.log(_default_regularization(plan) / grid[cost.argmin()]) > -0.04

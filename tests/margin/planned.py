@@ -8,7 +8,7 @@ import numpy as np
 
 from dplit.margin import descent
 from dplit.margin.compressed import compressed_learner, learn
-from dplit.margin.descent import _accelerated_descent
+from dplit.margin.descent import _accelerated_descent, _PenalisedHinge, _perturbed_minimiser
 from dplit.margin.kernels import algorithm3, plan_algorithm3
 from dplit.margin.losses import Ball, _check_geometry
 from dplit.margin.plans import phased_schedule, plan_boosted, plan_descent, plan_learning
@@ -67,3 +67,8 @@ def projected(X, y, *, margin, radius, data_norm, n_components, public_rng, rng,
 def third(X, y, *, gamma, margin, weight_norm, beta, public_rng, rng, **told):
     plan = plan_algorithm3(len(X), Ball(margin, weight_norm, 1.0), beta=beta, **told)
     return algorithm3(X, y, plan, gamma=gamma, beta=beta, public_rng=public_rng, rng=rng)
+
+
+def perturbed(X, y, *, margin, data_norm, penalty, mu, rng, tolerance=1e-12, n_draws=1):
+    task = _PenalisedHinge(margin, data_norm, penalty, tolerance)
+    return _perturbed_minimiser(X, y, task, mu=mu, rng=rng, n_draws=n_draws)

@@ -11,7 +11,6 @@ from dplit.margin import covers, duplicates, exponential, kernels, losses, netwo
 from dplit.margin.choice import recommend
 from dplit.margin.compressed import _draw_projection, margin_slack, printed_dimension
 from dplit.margin.data import margin_data
-from dplit.margin.descent import _perturbed_minimiser
 from dplit.margin.estimators import PrivateKernelMarginClassifier, PrivateMarginClassifier
 from dplit.margin.exact_hinge import minimise_hinge
 from dplit.margin.losses import Ball
@@ -20,7 +19,15 @@ from dplit.margin.projected import ProjectedObjectiveClassifier
 from dplit.streams import stream
 from dplit_studies.margin import bounds, exact, learners, reference, toys
 from tests.arguments import good_arguments
-from tests.margin.planned import accelerated, boosted, full_batch, phased, projected, third
+from tests.margin.planned import (
+    accelerated,
+    boosted,
+    full_batch,
+    perturbed,
+    phased,
+    projected,
+    third,
+)
 
 X, Y = margin_data(64, 4, margin=0.4, rng=stream(0, "bad", "data"))
 RNG, BALL = stream(0, "bad", "noise"), Ball(1.0, 1.0, 1.0)
@@ -242,10 +249,10 @@ VALUES = [
     (minimise_hinge, {"radius": 1.0, "margin": 0.0}, "margin must be positive"),
     (minimise_hinge, {"radius": 1.0, "tolerance": 0.0}, "tolerance must be positive"),
     (minimise_hinge, {"radius": 1.0, "y": 0 * Y}, "labels -1 and 1 only"),
-    (_perturbed_minimiser, {"mu": 0.0}, "mu must be positive"),
-    (_perturbed_minimiser, {"data_norm": -1.0}, "data_norm must be positive"),
-    (_perturbed_minimiser, {"n_draws": 0}, "n_draws must be at least 1"),
-    (_perturbed_minimiser, {"tolerance": 0.0}, "tolerance must be positive"),
+    (perturbed, {"mu": 0.0}, "mu must be positive"),
+    (perturbed, {"data_norm": -1.0}, "data_norm must be positive"),
+    (perturbed, {"n_draws": 0}, "n_draws must be at least 1"),
+    (perturbed, {"tolerance": 0.0}, "tolerance must be positive"),
     (recommend, {"n": 0}, "n must be"),
     (recommend, {"d": 0}, "d must be"),
     (recommend, {"margin": 0.0}, "margin must be"),

@@ -12,9 +12,10 @@ from sklearn.svm import LinearSVC
 import dplit.margin.descent as perturbation
 import dplit.margin.exact_hinge as module
 from dplit.margin.data import margin_data
-from dplit.margin.descent import _perturbed_minimiser, perturbation_sensitivity
+from dplit.margin.descent import perturbation_sensitivity
 from dplit.margin.exact_hinge import _steady_minimiser, minimise_hinge
 from dplit.streams import stream
+from tests.margin.planned import perturbed
 
 
 def _data(m=200, d=6, name="exact"):
@@ -115,10 +116,10 @@ def test_the_finest_tolerance_is_allowed():
     finest = 2.0**-53 * (1.0 + (1.0 / 0.5) ** 2 / 4.0)
     given = {"margin": 0.5, "data_norm": 1.0, "penalty": 4.0, "mu": 1.0}
     rng = stream(0, "finest", "noise")
-    found = _perturbed_minimiser(X, y, tolerance=finest, rng=rng, **given)
+    found = perturbed(X, y, tolerance=finest, rng=rng, **given)
     assert np.isfinite(found.weights).all()
     with pytest.raises(ValueError, match="tolerance must be at least"):
-        _perturbed_minimiser(X, y, tolerance=finest / 1.01, rng=rng, **given)
+        perturbed(X, y, tolerance=finest / 1.01, rng=rng, **given)
 
 
 @pytest.mark.claim("margin-exp-alg4")
@@ -131,13 +132,13 @@ def test_noise_pays_for_the_solver():
     X, y = _data()
     given = {"margin": 0.3, "data_norm": 1.0, "penalty": 1.0}
     rng = stream(0, "output", "noise")
-    noisy = _perturbed_minimiser(X, y, **given, mu=0.5, n_draws=3000, rng=rng)
+    noisy = perturbed(X, y, **given, mu=0.5, n_draws=3000, rng=rng)
     best = minimise_hinge(X, y, margin=0.3, penalty=1.0, tolerance=1e-12).weights
     width = perturbation_sensitivity(**given, n_samples=200, tolerance=1e-12)
     assert noisy.sigma == pytest.approx(width / 0.5, rel=1e-12)
     deviation = noisy.weights - best  # 18,000 numbers: sd to 0.53 %, five of them
     assert deviation.std() == pytest.approx(noisy.sigma, rel=5 * 0.0053)
-    quiet = _perturbed_minimiser(X, y, **given, mu=math.inf, rng=rng)
+    quiet = perturbed(X, y, **given, mu=math.inf, rng=rng)
     np.testing.assert_allclose(quiet.weights[0], best, atol=1e-9)
 
 
@@ -166,13 +167,13 @@ def test_a_solver_that_gives_up_is_seen_by_nobody(monkeypatch, error):
     """Same law, same noise, no exception: the weights agree within what the noise covers."""
     X, y = _data(80, 3)
     args = {"margin": 0.3, "data_norm": 1.0, "penalty": 2.0, "mu": math.inf, "tolerance": 1e-7}
-    usual = _perturbed_minimiser(X, y, **args, rng=stream(0, "p", "noise"))
+    usual = perturbed(X, y, **args, rng=stream(0, "p", "noise"))
 
     def fails(*_, **__):
         raise error
 
     monkeypatch.setattr(perturbation, "minimise_hinge", fails)
-    other = _perturbed_minimiser(X, y, **args, rng=stream(0, "p", "noise"))
+    other = perturbed(X, y, **args, rng=stream(0, "p", "noise"))
     assert other.sigma == usual.sigma
     moved = np.linalg.norm(other.weights - usual.weights)
     assert moved <= 2 * math.sqrt(2e-7 / 2.0)

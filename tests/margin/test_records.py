@@ -9,11 +9,18 @@ import pytest
 
 from dplit._estimators import clip_rows
 from dplit.margin.data import margin_data
-from dplit.margin.descent import _perturbed_minimiser
 from dplit.margin.kernels import _direct_features
 from dplit.margin.losses import _check_geometry, _clipped_records
 from dplit.streams import stream
-from tests.margin.planned import accelerated, boosted, full_batch, phased, projected, weights
+from tests.margin.planned import (
+    accelerated,
+    boosted,
+    full_batch,
+    perturbed,
+    phased,
+    projected,
+    weights,
+)
 
 BALL = {"radius": 1.0, "data_norm": 1.0}
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}
@@ -34,7 +41,7 @@ LEARNERS = {
     "accelerated": partial(accelerated, mu=1.0, n_steps=5, **BALL),
     "phased": partial(phased, mu=1.0, replacement=True, **BALL),
     "boosted": partial(boosted, **BALL, **BUDGET),
-    "output perturbation": partial(_perturbed_minimiser, data_norm=1.0, penalty=1.0, mu=1.0),
+    "output perturbation": partial(perturbed, data_norm=1.0, penalty=1.0, mu=1.0),
     "weights": partial(weights, n_steps=5, inflation=1.0, **BALL, **BUDGET),
     "projected": partial(_projected, **BALL, **BUDGET),
     "chosen margin": partial(_chosen_margin, **BALL, **BUDGET),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,17 @@ def paced(time: float, *, rate: float) -> tuple[int, float, float]:
     steps = min(max(math.ceil(time / rate), 1), MOST_STEPS)
     length = min(time / steps, rate)
     return steps, length, max(1.0 - length * steps / time, 0.0)
+
+
+class Schedule(NamedTuple):
+    """What a descent does, from public numbers alone; ``n_records`` is the public one."""
+
+    clip: float
+    steps: int
+    learning_rate: float
+    momentum: float
+    n_records: int
+    neighboring: Neighboring
 
 
 def descent_schedule(
@@ -116,17 +127,17 @@ class _Scored(_Records):
 
 @quiet
 def accelerated_descent(
-    rows: Array, labels: NDArray[Any], *, epsilon: float, delta: float, clip: float, steps: int,
-    learning_rate: float, momentum: float, neighboring: Neighboring, n_records: int,
+    rows: Array, labels: NDArray[Any], schedule: Schedule, *, epsilon: float, delta: float,
     rng: np.random.Generator, derivative: _Derivative = squared_loss_derivative,
     n_scores: int | None = None,
 ) -> PrivateCoefficients:  # fmt: skip
     """:func:`~dplit.baselines.noisy_gradient_descent`, averaged, with Polyak's heavy ball.
 
     Momentum is made of released sums alone and costs nothing of the budget. Arguments are checked
-    by the estimators; ``n_records`` is the public number. With k ``n_scores`` the coefficients are
-    (d, k), scores and derivatives (n, k), and gradients are clipped in the Frobenius norm.
+    by the estimators. With k ``n_scores`` the coefficients are (d, k), scores and derivatives (n,
+    k), and gradients are clipped in the Frobenius norm.
     """
+    clip, steps, learning_rate, momentum, n_records, neighboring = schedule
     shape = (rows.shape[1],) if n_scores is None else (rows.shape[1], n_scores)
     rounding = gram_rounding(math.prod(shape))
     moved = clip * ((1.0 if neighboring == "add_remove" else 2.0) + rounding)

@@ -32,7 +32,7 @@ from dplit._estimators import (
     stated_ends,
     validated,
 )
-from dplit.baselines._acceleration import accelerated_descent, descent_schedule, paced
+from dplit.baselines._acceleration import Schedule, accelerated_descent, descent_schedule, paced
 from dplit.baselines.gradient_classifier import NoisyGradientClassifier, _class_indices, _softmax
 from dplit.baselines.linear import (
     NoisyGradientRegressor,
@@ -310,23 +310,21 @@ class PrivateAdditiveRegressor(
         low, high = stated_ends(self.bounds)
         records, labels = validated(self, X, y, dtype=np.float64, y_numeric=True)
         rows, norm = self._features(records, _KNOTS if self.n_hats is None else self.n_hats)
-        clip, steps, rate, momentum, n = self._schedule(len(rows))
+        plan = self._schedule(len(rows))
         linear = NoisyGradientRegressor(
             epsilon=self.epsilon, delta=self.delta, data_norm=norm, bounds=(low, high),
             random_state=self.random_state,
         )  # fmt: skip
         fitted = linear._publish(
             accelerated_descent(
-                *linear._unit_records(rows, labels), epsilon=self.epsilon, delta=self.delta,
-                clip=clip, steps=steps, learning_rate=rate, momentum=momentum,
-                neighboring=self.neighboring, n_records=n,
-                rng=spawn_generators(self.random_state, 1)[0],
+                *linear._unit_records(rows, labels), plan, epsilon=self.epsilon,
+                delta=self.delta, rng=spawn_generators(self.random_state, 1)[0],
             )
         )  # fmt: skip
         self._ends = (low, high)
         self.coef_, self.intercept_, self.sigma_ = fitted.coef_, fitted.intercept_, fitted.sigma_
-        scale = self.sigma_ / n * (high / 2 - low / 2) / (math.sqrt(2.0) * norm)
-        self._set_shapes(self._bands(scale, rate=rate, steps=steps, momentum=momentum))
+        scale = self.sigma_ / plan.n_records * (high / 2 - low / 2) / (math.sqrt(2.0) * norm)
+        self._set_shapes(self._bands(scale, plan))
         added = self.neighboring == "add_remove"
         change = (
             f"{'adding or removing one record' if added else 'replacing one record'} (columns are "
@@ -336,10 +334,8 @@ class PrivateAdditiveRegressor(
         state_guarantee(self, fitted.epsilon_, fitted.delta_, fitted.neighboring_, change)
         return self
 
-    def _schedule(self, n_records: int) -> tuple[float, int, float, float, int]:
-        """Return clipping norm, steps, rate, momentum and number of records, all public; warn of
-        noise.
-        """
+    def _schedule(self, n_records: int) -> Schedule:
+        """Return what the descent does, from public numbers; warn of noise."""
         check_neighboring(self.neighboring)
         check_positive("epsilon", self.epsilon)
         check_probability("delta", self.delta)
@@ -352,15 +348,17 @@ class PrivateAdditiveRegressor(
         )
         if time < max(_SHORTEST, 4.0 / clip):
             _warn_of_noise(f"{n} records with {len(self._map.groups)} shapes")
-        return clip, *paced(time, rate=_RATE), n
+        return Schedule(clip, *paced(time, rate=_RATE), n, self.neighboring)
 
-    def _bands(self, scale: float, *, rate: float, steps: int, momentum: float) -> list[Array]:
+    def _bands(self, scale: float, plan: Schedule) -> list[Array]:
         """Return two standard deviations of the noise at the knots of each shape."""
         groups = range(len(self._map.groups))
 
         def variance(spread: Array) -> Array:
             spread = spread / (2.0 * len(groups))
-            return _noise_gain(spread, rate=rate, steps=steps, momentum=momentum)
+            return _noise_gain(
+                spread, rate=plan.learning_rate, steps=plan.steps, momentum=plan.momentum
+            )
 
         return [2.0 * scale * self._map.deviations(k, variance) for k in groups]
 

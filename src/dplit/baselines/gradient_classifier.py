@@ -30,7 +30,7 @@ from dplit._estimators import (
     stated_norm,
     validated,
 )
-from dplit.baselines._acceleration import accelerated_descent, descent_schedule, paced
+from dplit.baselines._acceleration import Schedule, accelerated_descent, descent_schedule, paced
 from dplit.baselines.linear import _public_number
 from dplit.mechanisms import gaussian_sigma
 
@@ -229,11 +229,9 @@ class NoisyGradientClassifier(
             unit = lifted(unit)
         k = len(self.classes_)
         spread = np.full(unit.shape[1], 0.5) if spread is None else spread
-        clip, steps, rate, momentum, n = self._schedule(len(unit), k, spread)
         fitted = accelerated_descent(
-            unit, places, epsilon=self.epsilon, delta=self.delta, clip=clip, steps=steps,
-            learning_rate=rate, momentum=momentum, neighboring=self.neighboring, n_records=n,
-            derivative=_softmax_loss_derivative, n_scores=k,
+            unit, places, self._schedule(len(unit), k, spread), epsilon=self.epsilon,
+            delta=self.delta, derivative=_softmax_loss_derivative, n_scores=k,
             rng=spawn_generators(self.random_state, 1)[0],
         )  # fmt: skip
         coef = fitted.coef.T
@@ -249,10 +247,8 @@ class NoisyGradientClassifier(
         state_guarantee(self, fitted.epsilon, fitted.delta, fitted.neighboring, change)
         return self
 
-    def _schedule(
-        self, n_records: int, k: int, spread: NDArray[np.float64]
-    ) -> tuple[float, int, float, float, int]:
-        """Return clipping norm, steps, rate, momentum and records, all public; warn of noise."""
+    def _schedule(self, n_records: int, k: int, spread: NDArray[np.float64]) -> Schedule:
+        """Return what a descent does, from public numbers; warn of noise."""
         check_neighboring(self.neighboring)
         check_positive("epsilon", self.epsilon)
         check_probability("delta", self.delta)
@@ -268,13 +264,14 @@ class NoisyGradientClassifier(
         )  # fmt: skip
         rate = check_positive("learning_rate", self.learning_rate)
         if self.steps is not None:
-            return clip, check_integer("steps", self.steps), rate, 0.0, n
+            steps = check_integer("steps", self.steps)
+            return Schedule(clip, steps, rate, 0.0, n, self.neighboring)
         if time < _SHORTEST:
             warn_caller(
                 f"{n} records with {len(spread)} coefficients in each of {k} classes are too few "
                 "for this budget: accuracy may be no better than the majority class"
             )
-        return clip, *paced(time, rate=rate), n
+        return Schedule(clip, *paced(time, rate=rate), n, self.neighboring)
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Scores of the classes; of two classes the second's minus the first's.

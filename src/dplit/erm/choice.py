@@ -44,6 +44,7 @@ from dplit.erm.estimators import (
     _certified_weights,
     _default_regularization,
     _default_width,
+    _Plan,
 )
 from dplit.erm.repairs import QueryOracle
 from dplit.features import cos_sin_features, random_frequencies
@@ -277,10 +278,11 @@ def _balanced(
     loss: str, n_records: int, epsilon: float, delta: float, release: str, n_queries: int
 ) -> float:
     """Penalty of kernel machines, whose sensitivity for least squares is a search."""
-    return _default_regularization(
+    plan = _Plan(
         loss=loss, tau=0.5, n_records=n_records, dimension=2 * _COMPONENTS, epsilon=epsilon,
         delta=delta, release=release, n_queries=n_queries,
     )  # fmt: skip
+    return _default_regularization(plan)
 
 
 def configure(name: str, facts: Facts) -> Any:

@@ -152,27 +152,6 @@ def _add_noise(
     return _ReleasedWeights(coef, sensitivity, scale, float(epsilon), 0.0)
 
 
-def _release_weights(
-    records: Array, targets: Array, frequencies: Array, *, loss: str, tau: float,
-    regularization: float, epsilon: float, delta: float, release: Release, n_queries: int,
-    data_norm: float | None, accuracy: float | None, public: np.random.Generator,
-    noise: np.random.Generator,
-) -> _ReleasedWeights:  # fmt: skip
-    """Fit on the cosine-sine features of the records and release the function."""
-    features = cos_sin_rows(records, frequencies)
-    weights, sensitivity = _certified_weights(
-        features, targets, loss=loss, regularization=regularization, tau=tau, accuracy=accuracy
-    )
-    asked = None
-    if release == "queries":
-        radius = check_positive("data_norm", data_norm)
-        points = _ball_points(n_queries, records.shape[1], radius=radius, rng=public)
-        asked = cos_sin_features(points, frequencies)
-    return _add_noise(
-        weights, sensitivity, asked, release=release, epsilon=epsilon, delta=delta, rng=noise
-    )
-
-
 # Defaults of the kernel machines from public numbers. The penalty weighs the noise of a prediction,
 # which falls with lambda, against the bias, at most lambda times the squared norm of the function
 # to be learnt: a guess, made on synthetic functions.
@@ -190,51 +169,54 @@ def _default_width(columns: int) -> float:
     return 0.35 * math.sqrt(columns)
 
 
-def _expected_noise(
-    regularization: float, *, loss: str, tau: float, n_records: int, dimension: int,
-    epsilon: float, delta: float, release: str, n_queries: int,
-) -> float:  # fmt: skip
+@dataclass(frozen=True)
+class _Plan:
+    """What is known of a fit before its records are: loss, sizes, budget and release."""
+
+    loss: str
+    tau: float
+    n_records: int
+    dimension: int
+    epsilon: float
+    delta: float
+    release: str
+    n_queries: int
+
+
+def _expected_noise(regularization: float, plan: _Plan) -> float:
     """Standard deviation of the noise of a prediction, for labels in [-1, 1]."""
-    moved = _unit_sensitivity(loss, regularization=regularization, n_records=n_records, tau=tau)
-    return moved * _noise_factor(
-        dimension=dimension, epsilon=epsilon, delta=delta, release=release, n_queries=n_queries
+    return _noise_factor(plan) * _unit_sensitivity(
+        plan.loss, regularization=regularization, n_records=plan.n_records, tau=plan.tau
     )
 
 
-def _noise_factor(
-    *, dimension: int, epsilon: float, delta: float, release: str, n_queries: int
-) -> float:
+def _noise_factor(plan: _Plan) -> float:
     """Standard deviation of the noise of a prediction per unit of sensitivity."""
-    if release == "gaussian_process":
-        return float(gaussian_sigma(epsilon=epsilon, delta=delta))
-    if release == "gamma":
-        return math.sqrt(dimension + 1) / epsilon
-    return math.sqrt(2.0) * n_queries / epsilon
+    if plan.release == "gaussian_process":
+        return float(gaussian_sigma(epsilon=plan.epsilon, delta=plan.delta))
+    if plan.release == "gamma":
+        return math.sqrt(plan.dimension + 1) / plan.epsilon
+    return math.sqrt(2.0) * plan.n_queries / plan.epsilon
 
 
-def _default_regularization(
-    *, loss: str, tau: float, n_records: int, dimension: int, epsilon: float, delta: float,
-    release: str, n_queries: int,
-) -> float:  # fmt: skip
+def _default_regularization(plan: _Plan) -> float:
     """Penalty that balances noise and bias, and is at least 1 / m.
 
     The noise costs its variance (squared loss), or its mean modulus times the Lipschitz constant.
     """
-    factor = _noise_factor(
-        dimension=dimension, epsilon=epsilon, delta=delta, release=release, n_queries=n_queries
-    )
-    slope = 0.0 if loss == "squared" else lipschitz_constant(loss, tau=tau)
+    factor, squared = _noise_factor(plan), plan.loss == "squared"
+    slope = 0.0 if squared else lipschitz_constant(plan.loss, tau=plan.tau)
 
     def cost(exponent: float) -> float:
         penalty = math.exp(exponent)
         noise = factor * _unit_sensitivity(
-            loss, regularization=penalty, n_records=n_records, tau=tau
+            plan.loss, regularization=penalty, n_records=plan.n_records, tau=plan.tau
         )
-        spent = noise**2 if loss == "squared" else slope * math.sqrt(2.0 / math.pi) * noise
-        return spent + _SQUARED_NORM[loss] * penalty
+        spent = noise**2 if squared else slope * math.sqrt(2.0 / math.pi) * noise
+        return spent + _SQUARED_NORM[plan.loss] * penalty
 
     best = minimize_scalar(cost, bounds=_RANGE, method="bounded", options={"xatol": 0.02})
-    return max(math.exp(float(best.x)), 1.0 / n_records)
+    return max(math.exp(float(best.x)), 1.0 / plan.n_records)
 
 
 # What the private kernel regressor and classifier share.
@@ -295,11 +277,13 @@ class _KernelMachine(BaseEstimator):  # type: ignore[misc]
         penalty = self._penalty(count, tau)
         gamma = 0.5 / width**2
         frequencies = random_frequencies(columns, self.n_components, gamma=gamma, rng=public)
-        released = _release_weights(
-            clamp(records), targets, frequencies, loss=self.loss, tau=tau,
-            regularization=penalty, epsilon=self.epsilon, delta=self.delta,
-            release=self.release, n_queries=self.n_queries, data_norm=self.data_norm,
-            accuracy=self.accuracy, public=public, noise=noise,
+        weights, sensitivity = _certified_weights(
+            cos_sin_rows(clamp(records), frequencies), targets, loss=self.loss,
+            regularization=penalty, tau=tau, accuracy=self.accuracy,
+        )  # fmt: skip
+        released = _add_noise(
+            weights, sensitivity, self._asked(frequencies, public), release=self.release,
+            epsilon=self.epsilon, delta=self.delta, rng=noise,
         )  # fmt: skip
         self.coef_, self.frequencies_, self.regularization_ = released.coef, frequencies, penalty
         self.sensitivity_, self.noise_scale_ = released.sensitivity, released.noise_scale
@@ -310,17 +294,24 @@ class _KernelMachine(BaseEstimator):  # type: ignore[misc]
         state_guarantee(self, released.epsilon, released.delta, self.neighboring, change)
         return self
 
+    def _asked(self, frequencies: Array, rng: np.random.Generator) -> Array | None:
+        """Return the features of the public points, for queries."""
+        if self.release != "queries":
+            return None
+        radius = check_positive("data_norm", self.data_norm)
+        points = _ball_points(self.n_queries, len(frequencies), radius=radius, rng=rng)
+        return cos_sin_features(points, frequencies)
+
     def _penalty(self, n_records: int, tau: float) -> float:
         """Return the penalty; the default warns where public numbers say that noise will win."""
-        public: dict[str, Any] = {
-            "loss": self.loss, "tau": tau, "n_records": n_records, "epsilon": self.epsilon,
-            "delta": self.delta, "release": self.release, "n_queries": self.n_queries,
-            "dimension": 2 * self.n_components,
-        }  # fmt: skip
         if self.regularization is not None:
             return float(self.regularization)
-        penalty = _default_regularization(**public)
-        noise = _expected_noise(penalty, **public)
+        plan = _Plan(
+            loss=self.loss, tau=tau, n_records=n_records, dimension=2 * self.n_components,
+            epsilon=self.epsilon, delta=self.delta, release=self.release, n_queries=self.n_queries,
+        )  # fmt: skip
+        penalty = _default_regularization(plan)
+        noise = _expected_noise(penalty, plan)
         if noise > _DROWNED[self.loss]:
             warn_caller(
                 f"the noise of a prediction has a standard deviation of {noise:.2g}, for labels in "

@@ -340,6 +340,16 @@ def _phase(
 
 
 @dataclass(frozen=True)
+class _PenalisedHinge:
+    """What is minimised, for records of a norm, and to which gap."""
+
+    margin: float
+    data_norm: float
+    penalty: float
+    tolerance: float = 1e-12
+
+
+@dataclass(frozen=True)
 class _PerturbedMinimum:
     """Noisy minimisers (n_draws, d), noise per coordinate, and the gap that is guaranteed."""
 
@@ -364,30 +374,28 @@ def perturbation_sensitivity(
 
 
 def _perturbed_minimiser(
-    X: ArrayLike, y: ArrayLike, *, margin: float, data_norm: float, penalty: float, mu: float,
-    rng: np.random.Generator, tolerance: float = 1e-12, n_draws: int = 1,
+    X: ArrayLike, y: ArrayLike, task: _PenalisedHinge, *, mu: float, rng: np.random.Generator,
+    n_draws: int = 1,
 ) -> _PerturbedMinimum:  # fmt: skip
     """Minimise the mean hinge loss with a quadratic penalty, and add Gaussian noise. Each draw is
     mu-GDP under replacement of one record. Where the fast solver misses the tolerance, which
     depends on the records and must not be seen, ``_steady_minimiser`` takes over, of an accuracy
     known beforehand, which the noise covers in any case.
     """
-    rows, labels = _clipped_records(X, y, data_norm)
+    norm, tolerance = task.data_norm, check_positive("tolerance", task.tolerance)
+    rows, labels = _clipped_records(X, y, norm)
     level, draws = check_positive("mu", mu, infinite=True), check_integer("n_draws", n_draws)
     check_rng(rng)
-    moved = perturbation_sensitivity(
-        margin=margin, data_norm=data_norm, penalty=penalty, n_samples=len(rows),
-        tolerance=check_positive("tolerance", tolerance),
-    )  # fmt: skip
-    finest = 2.0**-53 * (1.0 + (data_norm / margin) ** 2 / penalty)
+    moved = perturbation_sensitivity(n_samples=len(rows), **vars(task))
+    finest = 2.0**-53 * (1.0 + (norm / task.margin) ** 2 / task.penalty)
     if tolerance < finest:
         raise ValueError(f"tolerance must be at least {finest:.2g}, got {tolerance=!r}")
-    options = {"margin": margin, "penalty": penalty, "tolerance": tolerance}
+    options = {"margin": task.margin, "penalty": task.penalty, "tolerance": tolerance}
     try:
         with np.errstate(all="ignore"):
             best = minimise_hinge(rows, labels, **options).weights
     except (RuntimeError, LinAlgError):
-        best = _steady_minimiser(rows, labels, data_norm=data_norm, **options)
+        best = _steady_minimiser(rows, labels, data_norm=norm, **options)
     sigma = moved / level
     record_draw(
         "gaussian", "minimiser", of=best, sensitivity=moved, scale=sigma,

@@ -27,7 +27,7 @@ from dplit.datasets.classification import load_problem
 from dplit.datasets.digits import load_fours_and_nines
 from dplit.features import sign_projection
 from dplit.margin.choice import LARGE, Facts, chosen, configure, gained, names_of, strength
-from dplit.margin.descent import _perturbed_minimiser
+from dplit.margin.descent import _PenalisedHinge, _perturbed_minimiser
 from dplit.margin.exponential import gaussian_prior_draw
 from dplit.margin.projected import pure_components, pure_margin_bound, pure_mean_error
 from dplit.mechanisms import gamma_norm_noise
@@ -132,10 +132,8 @@ def weights_of(
         if d > _WIDE or n > 3000:
             return None
         mu = gdp_budget(epsilon=facts.epsilon, delta=facts.delta)
-        told: dict[str, Any] = {"margin": facts.margin, "data_norm": 1.0, "penalty": 1.0}
-        return np.asarray(
-            _perturbed_minimiser(X, y, mu=mu, rng=rng, tolerance=1e-9, **told).weights[0]
-        )
+        task = _PenalisedHinge(facts.margin, 1.0, 1.0, tolerance=1e-9)
+        return np.asarray(_perturbed_minimiser(X, y, task, mu=mu, rng=rng).weights[0])
     if (name == "objective" and d > _WIDE) or (name == "projected" and min(k, d) > _WIDE):
         return None
     model = configure("margin" if name == "margin, projected" else name, facts)

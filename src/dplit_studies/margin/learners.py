@@ -27,6 +27,7 @@ from dplit.datasets.classification import PROBLEMS, KernelProblem, kernel_proble
 from dplit.features import gaussian_kernel
 from dplit.margin.data import margin_data
 from dplit.margin.descent import (
+    _PenalisedHinge,
     _perturbed_minimiser,
     descent_bound,
     noisy_hinge_descent,
@@ -100,9 +101,8 @@ def _alternatives(
         )  # fmt: skip
         yield f"full batch, T = {steps}", weights, bound
     for penalty in _PENALTIES:
-        noisy = _perturbed_minimiser(
-            X, y, margin=rho, data_norm=1.0, penalty=penalty, mu=mu, rng=rng, n_draws=runs
-        ).weights
+        task = _PenalisedHinge(rho, 1.0, penalty)
+        noisy = _perturbed_minimiser(X, y, task, mu=mu, rng=rng, n_draws=runs).weights
         lengths = np.linalg.norm(noisy, axis=1, keepdims=True)
         yield f"output, lambda = {penalty:g}", noisy / np.maximum(lengths, 1.0), math.nan
 

@@ -90,35 +90,29 @@ def _taken(
 
 
 def _simulated_nsr(
-    population: ArrayLike, law: _MaskLaw, *, noise: NoiseKind, scale: float, n_draws: int,
-    rng: np.random.Generator, n_samples: int | None = None, beta: float = 1.0,
-    reference: _Reference = "law", sampling: _Sampling = "poisson",
+    features: NDArray[Any], case: _Case, *, scale: float, n_samples: int, n_draws: int,
+    rng: np.random.Generator,
 ) -> Estimate:  # fmt: skip
     r"""Mean and standard error of :math:`\|s-z\|^2/\|z\|^2`, by simulation: (20) and Lemma 26.
 
-    "law" draws ``n_samples`` rows of ``population``; with "data" they are the data.
+    "law" draws ``n_samples`` rows of the features; with "data" they are the data.
     """
-    features = check_finite_array("population", population, ndim=2)
-    draws = check_integer("n_draws", n_draws, minimum=2)
-    check_choice("reference", reference, ("law", "data"))
-    check_choice("sampling", sampling, ("poisson", "without_replacement"))
-    if (n_samples is None) is (reference == "law"):
-        raise ValueError(f"n_samples must be given for reference 'law' only, got {n_samples!r}")
-    n = len(features) if n_samples is None else check_integer("n_samples", n_samples)
-    signal = features.mean(axis=0)
+    draws, n = check_integer("n_draws", n_draws, minimum=2), check_integer("n_samples", n_samples)
+    check_choice("reference", case.reference, ("law", "data"))
+    check_choice("sampling", case.sampling, ("poisson", "without_replacement"))
+    law, beta, signal = case.law, case.beta, features.mean(axis=0)
     errors = []
     step = max(1, _BATCH_ENTRIES // (n * law.n_components))
     complex_valued = features.dtype.kind == "c"
     for start in range(0, draws, step):
         count = min(step, draws - start)
         shown = np.broadcast_to(features, (count, *features.shape))
-        if reference == "law":
+        if case.reference == "law":
             shown = features[rng.integers(len(features), size=(count, n))]
         masks = _draw_masks(law, count * n, rng=rng).reshape(count, n, law.n_components)
-        kept = masks & _taken(count, n, sampling, beta, rng)[:, :, None]
-        added = _draw_noise(
-            noise, (count, law.n_components), scale=scale, complex_valued=complex_valued, rng=rng
-        )
+        kept = masks & _taken(count, n, case.sampling, beta, rng)[:, :, None]
+        shape = (count, law.n_components)
+        added = _draw_noise(case.noise, shape, scale=scale, complex_valued=complex_valued, rng=rng)
         release = (np.einsum("tnm,tnm->tm", shown, kept) / law.alpha + added) / (beta * n)
         errors.append(np.sum(np.abs(release - signal) ** 2, axis=1))
     return mean_and_se(np.concatenate(errors) / np.sum(np.abs(signal) ** 2))
@@ -135,10 +129,8 @@ def compare_ratios(
         given = case.reference == "data"
         shown = features[:n_samples] if given else features
         found = _simulated_nsr(
-            shown, case.law, noise=case.noise, scale=scale, n_draws=n_draws, rng=rng,
-            n_samples=None if given else n_samples, beta=case.beta, reference=case.reference,
-            sampling=case.sampling,
-        )  # fmt: skip
+            shown, case, scale=scale, n_samples=n_samples, n_draws=n_draws, rng=rng
+        )
         m = case.law.n_components
         variance = noise_variance(
             case.noise, scale=scale, n_components=m, complex_valued=shown.dtype.kind == "c"

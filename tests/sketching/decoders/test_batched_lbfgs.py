@@ -27,7 +27,7 @@ def _objective(roots, targets):
 def _minimise(evaluate, start, low, high, inverse, reach=np.inf, **limits):
     steps = {"inverse": np.full(start.shape, inverse), "reach": np.full(start.shape[1], reach)}
     limits = {"max_iter": 1000, "tol": 1e-15} | limits
-    return minimise(evaluate, start, low, high, **steps, **limits)
+    return minimise(evaluate, start, (low, high), **steps, **limits)
 
 
 @pytest.mark.parametrize("reach", [0.05, np.inf])

@@ -134,7 +134,7 @@ def test_a_new_atom_explains_the_residual(problem):
     box = (np.full(D, -2.0), np.full(D, 2.0))
     pool = Pool(batch, box, 50, rng)
     settings = {"share": 1.0, "count": 5, "max_iter": 100, "rng": rng}
-    grown = add_atoms(batch, points, weights, pool, box, **settings)
+    grown = add_atoms(batch, points, weights, pool, **settings)
     np.testing.assert_array_equal(grown[:, :K], points)
     for p in range(P):
         residual = z[p] - weights[p] @ _atoms(points[p], omega[p])

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dplit.sketching.decoders._lbfgs import minimise
+from dplit.sketching.decoders._lbfgs import Box, minimise
 
 # Sketches of weighted points, batched over independent problems. Problems of one group share their
 # frequencies and follow each other, so that an ascending list of problems splits into a few blocks,
@@ -141,8 +141,6 @@ class DiracBatch:
         return value * self._root, slope * self._root
 
 
-Box = tuple[NDArray[Any], NDArray[Any]]
-
 #: Longest move of a coordinate in one step, in widths of the kernel.
 _REACH = 1.0
 
@@ -184,6 +182,7 @@ class Pool:
     """
 
     def __init__(self, batch: DiracBatch, box: Box, size: int, rng: np.random.Generator) -> None:
+        self.box = box
         groups, dimension = len(batch.frequencies), batch.n_features
         kind = batch.real.dtype
         self.points = rng.uniform(*box, (groups, size, dimension)).astype(kind)
@@ -220,13 +219,13 @@ def _starts(
 
 
 def add_atoms(
-    batch: DiracBatch, points: NDArray[Any], weights: NDArray[Any], pool: Pool, box: Box, *,
+    batch: DiracBatch, points: NDArray[Any], weights: NDArray[Any], pool: Pool, *,
     share: float, count: int, max_iter: int, rng: np.random.Generator,
 ) -> NDArray[Any]:  # fmt: skip
     """Append to each problem the atom that correlates best with its residual.
 
     The best ``count`` candidates out of a random ``share`` of the pool are improved by ascent on
-    ``Re <A(c), r>`` within the box, and the best of them is taken.
+    ``Re <A(c), r>`` within the pool's box, and the best of them is taken.
     """
     every = np.arange(len(points))
     residual = batch.residual(points, weights, every)
@@ -241,7 +240,7 @@ def add_atoms(
 
     inverse = np.broadcast_to((1.0 / np.maximum(value, 0.05))[:, None], starts.shape)
     found, height = minimise(
-        objective, starts, *box, inverse=inverse.astype(starts.dtype), tol=1e-3, memory=4,
+        objective, starts, pool.box, inverse=inverse.astype(starts.dtype), tol=1e-3, memory=4,
         reach=np.full(batch.n_features, _REACH, starts.dtype), max_iter=max_iter,
     )  # fmt: skip
     best = np.argmin(height.reshape(-1, count), axis=1)
@@ -290,7 +289,7 @@ def adjust(
     high = np.concatenate([np.tile(box[1], count), np.full(count, np.inf, kind)])
     reach = np.concatenate([np.full(size, _REACH, kind), np.full(count, np.inf, kind)])
     x, value = minimise(
-        objective, np.concatenate([points.reshape(problems, -1), weights], axis=1), low, high,
+        objective, np.concatenate([points.reshape(problems, -1), weights], axis=1), (low, high),
         inverse=inverse, reach=reach, max_iter=max_iter, tol=tol,
     )  # fmt: skip
     return x[:, :size].reshape(points.shape), x[:, size:], value

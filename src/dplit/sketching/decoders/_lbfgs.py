@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 #: Called with points (A, p) and problem numbers (A,); returns values (A,) and gradients (A, p).
 Objective = Callable[[NDArray[Any], NDArray[Any]], tuple[NDArray[Any], NDArray[Any]]]
 
+#: Lowest and highest coordinates, each (p,).
+Box = tuple[NDArray[Any], NDArray[Any]]
+
 _ARMIJO = 1e-4
 
 _HALVINGS = 8
@@ -47,7 +50,7 @@ def _direction(
 
 def _search(
     objective: Objective, state: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
-    step: NDArray[Any], box: tuple[NDArray[Any], NDArray[Any]], which: NDArray[Any],
+    step: NDArray[Any], box: Box, which: NDArray[Any],
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:  # fmt: skip
     """Armijo backtracking along the projected path; problems that fail keep their point."""
     x, value, slope = state
@@ -74,8 +77,8 @@ def _search(
 
 
 def minimise(
-    objective: Objective, start: NDArray[Any], low: NDArray[Any], high: NDArray[Any], *,
-    inverse: NDArray[Any], reach: NDArray[Any], max_iter: int, tol: float, memory: int = 6,
+    objective: Objective, start: NDArray[Any], box: Box, *, inverse: NDArray[Any],
+    reach: NDArray[Any], max_iter: int, tol: float, memory: int = 6,
 ) -> tuple[NDArray[Any], NDArray[Any]]:  # fmt: skip
     """Local minima in a box, one per row of ``start``, with values no larger than there.
 
@@ -83,6 +86,7 @@ def minimise(
     of a coordinate in one step; a problem ends when a step lowers its value by less than ``tol``
     times it.
     """
+    low, high = box
     best, best_value = np.clip(start, low, high), np.empty(len(start), start.dtype)
     which, x = np.arange(len(start)), best.copy()
     value, slope = objective(x, which)
@@ -97,9 +101,7 @@ def minimise(
         step[uphill] = -(inverse * steep)[uphill]
         excess = np.max(np.abs(step) / reach, axis=1)
         step /= np.maximum(excess, 1.0)[:, None]
-        new_x, new_value, new_slope, moved = _search(
-            objective, (x, value, slope), step, (low, high), which
-        )
+        new_x, new_value, new_slope, moved = _search(objective, (x, value, slope), step, box, which)
         move, turn = new_x - x, new_slope - slope
         poor = _dot(move, turn) <= 1e-7 * np.sqrt(_dot(move, move) * _dot(turn, turn))
         move[poor] = 0

@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import Array, check_choice, check_finite_array, check_integer, check_rng
 from dplit._estimators import check_box
-from dplit.sketching.decoders._dirac import Box, DiracBatch, Pool, add_atoms, adjust, drop_lightest
+from dplit.sketching.decoders._dirac import DiracBatch, Pool, add_atoms, adjust, drop_lightest
+from dplit.sketching.decoders._lbfgs import Box
 
 # The k-means risk (2).
 
@@ -176,8 +177,8 @@ def _pursue(
     weights, value = np.empty((problems, 0), kind), np.ones(problems, kind)
     for left in range(2 * n_clusters - 1, -1, -1):
         points = add_atoms(
-            batch, points, weights, pool, box, share=_SHARE, count=starts,
-            max_iter=_ATOM_ITERATIONS, rng=rng,
+            batch, points, weights, pool, share=_SHARE, count=starts, max_iter=_ATOM_ITERATIONS,
+            rng=rng,
         )  # fmt: skip
         points, weights = drop_lightest(batch, points, n_clusters)
         iterations = _JOINT_ITERATIONS if left else _FINAL_ITERATIONS
