@@ -57,6 +57,7 @@ GOOD: dict[str, Any] = {
     "variances": [1.0, 2.0], "law": "gaussian", "panels": 8, "n_rows": 2, "n_columns": 2,
     "coefficients": np.ones(4), "probability": 0.5, "release": ProjectionRelease(X[:, :2], Y),
     "first": 1.0, "second": 2.0, "publish": "table", "weights": [0, 1, -1, 0], "tables": TABLES,
+    "low": -1.0, "high": 1.0, "as_printed": False, "squared": False, "improved": False,
 }  # fmt: skip
 FOR_ONE: dict[str, dict[str, Any]] = {
     "binary_leakage": {"channel": CHANNEL},
@@ -76,6 +77,9 @@ SHARE = [(-1e-9, r"be in \[0, 1\]"), (1.0 + 1e-9, r"be in \[0, 1\]"), *NUMBER]
 COUNT = [(0, "be at least"), (2.5, "be an integer")]
 INDEX = [(-1, "be at least 0"), (2.5, "be an integer")]
 ONE_OF = [("other", "be one of")]
+FINITE = [(math.inf, r"be in \(-inf, inf\)"), *NUMBER]
+FLAG = [("no", "be True or False")]
+REAL = [([math.nan], "be finite"), ([1j], "be real")]
 
 #: What is refused, and the rule that is told, by argument.
 BAD: dict[str, list[tuple[Any, str]]] = {
@@ -104,8 +108,12 @@ BAD: dict[str, list[tuple[Any, str]]] = {
         (["a"] * 30, "be numeric"),
         (1j * Y, "be real"),
     ],
+    **dict.fromkeys(("low", "high"), FINITE),
+    **dict.fromkeys(("as_printed", "squared", "improved"), FLAG),
+    **dict.fromkeys(("levels", "truth", "probabilities"), REAL),
+    "weights": [([0, 1j, 0, 0], "be real")],
     "clip": [((1, -1), "be"), ((0, 0), "be"), ((0, math.inf), "be")],
-    "x": [(value, r"be in \[-1, 1\]") for value in (1.5, -2.0, math.nan)],
+    "x": [(value, r"be in \[-1, 1\]") for value in (1.5, -2.0)] + NUMBER,
     "theta": [(np.full(4, math.nan), "be finite")],
     "channel": [([[1.2, -0.2]], "hold laws")],
     "prior": [([0.5, 0.6], "hold"), ([1.0], "")],
@@ -113,15 +121,6 @@ BAD: dict[str, list[tuple[Any, str]]] = {
 }
 SIGMA_MAY_BE_ZERO = ("attenuation_limit", "augmented_problem")
 EPSILON_MAY_BE_ZERO = ("dp_to_tv", "channel_delta", "row_delta")
-#: An attacker's own functions check little.
-UNCHECKED = [
-    *(
-        (name, key)
-        for name in ("attack_entry", "likeliest_entry")
-        for key in ("X", "row", "column")
-    ),
-    ("likeliest_entry", "variance"),
-]
 BAD_FOR_ONE: dict[tuple[str, str], list[tuple[Any, str]]] = {
     **{(name, "channel"): [] for name, good in FOR_ONE.items() if "channel" in good},
     **dict.fromkeys([(name, "sigma") for name in SIGMA_MAY_BE_ZERO], NONNEGATIVE),
@@ -137,8 +136,9 @@ BAD_FOR_ONE: dict[tuple[str, str], list[tuple[Any, str]]] = {
     ("entry_distance", "first"): [],
     ("entry_distance", "second"): [([[1.0, 2.0]], r"have shape \(1, 1\)")],
     ("bartlett_factor", "size"): [],
+    ("coefficient_leakage", "levels"): REAL[:1],
+    ("relative_error", "theta"): [(np.full(4, math.nan), "be finite"), (np.full(4, 1j), "be real")],
     ("projection_variance", "X"): [],  # which only the printed variance reads
-    **{key: [] for key in UNCHECKED},
 }
 WIDE, EQUAL = np.ones((30, 31)), np.ones((30, 2))
 EMPTY = np.c_[X[:, 0], np.zeros(30)]
@@ -188,6 +188,10 @@ TOGETHER: list[tuple[str, dict[str, Any], str]] = [
     ("quantised_channel", {"outputs": 1}, "outputs must be at least 2"),
     ("paired_columns", {"n_records": 2}, "n_records must be at least 3"),
     ("coefficient_leakage", {"n_draws": 1}, "n_draws must be at least 2"),
+    ("rms_attack_quantiles", {"probabilities": [0.5, 1.5]}, r"probabilities must be in \[0, 1\]"),
+    ("likeliest_entry", {"release": ProjectionRelease(X[:, :2], Y)}, "release must have 5 columns"),
+    *((name, {"row": 30}, "must exist") for name in ("attack_entry", "likeliest_entry")),
+    *((name, {"column": 4}, "must exist") for name in ("attack_entry", "likeliest_entry")),
     ("rms_attack", {"release": ProjectionRelease(X, Y)}, "2 columns"),
     ("scale_leakage", {"weights": [1, -1, 0, 0]}, "zero on column 1"),
     ("scale_leakage", {"weights": [[0, 1, 0, 0], [0, 0, 1, 0]]}, "independent combinations"),

@@ -45,6 +45,7 @@ GOOD: dict[str, Any] = {
     "neighboring": "add_remove", "label_change": 1.0, "row_norm": 1.0, "scaled_distance": 0.1,
     "target_delta": 0.5, "h": 0.1, "method": "pinv", "version": "printed", "components": "2m",
     "n": 100, "d": 2, "fill": 1.0, "shape": "smooth", "sensitivity": 4.0, "scale": 1.0,
+    "as_printed": True,
 }  # fmt: skip
 FOR_ONE: dict[str, dict[str, Any]] = {
     "measure_pair": {
@@ -91,6 +92,8 @@ BAD: dict[str, list[tuple[Any, str]]] = {
     "weights": [([math.nan] * 3, "be finite")],
     "draws": COUNT,
     "sensitivity": POSITIVE,
+    "target_delta": INSIDE,
+    "as_printed": [("no", "be True or False")],
 }
 BAD_FOR_ONE: dict[tuple[str, str], list[tuple[Any, str]]] = {
     ("membership_audit", "delta"): [(1.0, r"be in \[0, 1\)"), *NUMBER],
@@ -112,6 +115,9 @@ TOGETHER: list[tuple[str, dict[str, Any], str]] = [
     ("rkhs_multiplier", {"frequencies": [[0.0]]}, "frequencies must have 4 rows"),
     ("recover_labels", {"released": [1j, 0, 0]}, "features must have 3 columns"),
     ("recommend", {"delta": 0.5}, "delta must be in"),
+    ("estimator_floor", {"sizes": (2, 0, 1)}, "sizes must be at least 1"),
+    ("membership_audit", {"gram": F @ F.T + 0j}, "gram must be real"),
+    ("membership_audit", {"y": Y + 0j}, "y must be real"),
     ("excess_risk_gap_exact", {"groups": [0, 1]}, "one entry per row"),
     ("error_gaps", {"groups": [0]}, "one entry per residual"),
     ("error_gaps", {"groups": [0, 0, 0]}, "contains two groups"),

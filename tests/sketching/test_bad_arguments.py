@@ -246,10 +246,9 @@ BAD_VALUES: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
         {"weights": [0.5, 0.6]},
         "weights must be 2 positive numbers with sum 1",
     ),
-    (simulations._simulated_nsr, {}, "n_samples must be given for reference 'law' only"),
     (
-        simulations._simulated_nsr,
-        {"beta": 0.5, "reference": "data", **WITHOUT},
+        simulations._taken,
+        {"beta": 0.05, "count": 3, **WITHOUT},
         "beta . n_samples must be a positive integer",
     ),
     (kmeans.sse, {"X": [[NAN]]}, "X must be finite"),

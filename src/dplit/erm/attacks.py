@@ -177,6 +177,9 @@ def audit_leak(
     (1.0, 0.0)
     """
     check_choice("implementation", implementation, ("oracle", "truncated", "features"))
+    check_nonnegative("cut", cut)
+    check_positive("jitter", jitter)
+    check_integer("n_components", n_components, minimum=2)
     ticks = np.linspace(-1.0, 1.0, check_integer("side", side, minimum=2))
     points = np.stack(np.meshgrid(ticks, ticks), axis=-1).reshape(-1, 2)
     pair = hinge_pair(n_records, rng=stream(seed, _CLAIM, "data"))
@@ -390,10 +393,8 @@ def reconstruct_record(
     points: a shifted fit has an explanation, so the first one missed it.
     """
     seen, grid = check_real_array("answers", answers, 1), check_real_array("points", points, 2)
-    X, y = (
-        check_real_array("known_points", known_points, 2),
-        check_real_array("known_labels", known_labels, 1),
-    )
+    X = check_real_array("known_points", known_points, 2)
+    y = check_real_array("known_labels", known_labels, 1)
     left, right = check_real_array("low", low, 1), check_real_array("high", high, 1)
     d, penalty = grid.shape[1], check_positive("regularization", regularization)
     M, count = check_positive("label_bound", label_bound), check_integer("restarts", restarts)

@@ -180,14 +180,15 @@ def lipschitz_constant(
     """
     check_choice("loss", loss, LOSSES)
     level = check_probability("tau", tau)
+    t = None if function_bound is None else check_nonnegative("function_bound", function_bound)
+    M = None if label_bound is None else check_positive("label_bound", label_bound)
     if loss == "squared":
-        if function_bound is None or label_bound is None:
+        if t is None or M is None:
             raise ValueError(
                 "function_bound and label_bound must be given for the squared loss, got "
                 f"function_bound={function_bound!r}, label_bound={label_bound!r}"
             )
-        largest = check_nonnegative("function_bound", function_bound)
-        return 2.0 * (largest + check_positive("label_bound", label_bound))
+        return 2.0 * (t + M)
     return max(level, 1.0 - level) if loss == "pinball" else 1.0
 
 

@@ -99,8 +99,11 @@ class _LinearMinimiser:
 
 def rkhs_norm(coefficients: ArrayLike, gram: ArrayLike) -> float:
     r"""Norm :math:`\sqrt{c^\top Kc}` of :math:`\sum_ic_iK_{x_i}`."""
-    c = np.asarray(coefficients, dtype=np.float64)
-    return math.sqrt(max(float(c @ np.asarray(gram, dtype=np.float64) @ c), 0.0))
+    c = check_real_array("coefficients", coefficients, 1)
+    K = check_real_array("gram", gram, 2, copy=False)
+    if K.shape != (len(c), len(c)):
+        raise ValueError(f"gram must have shape {(len(c),) * 2}, got gram of shape {K.shape}")
+    return math.sqrt(max(float(c @ K @ c), 0.0))
 
 
 def _solve_gram(

@@ -93,10 +93,8 @@ def _moved_pinball_pair(
     minimisers are :math:`\pm\kappa C_L/(2\lambda m)` with :math:`C_L=\max(\tau,1-\tau)`.
     """
     m = check_integer("n_records", n_records)
-    penalty, radius = (
-        check_positive("regularization", regularization),
-        check_positive("kappa", kappa),
-    )
+    penalty = check_positive("regularization", regularization)
+    radius = check_positive("kappa", kappa)
     level = check_probability("tau", tau)
     points = np.zeros((m, 1))
     points[-1] = radius
@@ -112,10 +110,8 @@ def _logistic_pair(*, n_records: int, regularization: float, kappa: float = 1.0)
     :math:`\kappa(-\cos\theta,\sin\theta)`, :math:`\cos\theta=\lambda^{1/4}`, or its mirror image.
     """
     m = check_integer("n_records", n_records)
-    penalty, radius = (
-        check_positive("regularization", regularization),
-        check_positive("kappa", kappa),
-    )
+    penalty = check_positive("regularization", regularization)
+    radius = check_positive("kappa", kappa)
     if penalty > 1.0 or 3.0 * math.sqrt(penalty) > radius:
         raise ValueError(
             f"regularization must be at most min(1, (kappa/3)^2), got {regularization!r}"

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from dplit._checks import (
     Array,
     check_choice,
+    check_flag,
     check_integer,
     check_nonnegative,
     check_positive,
@@ -146,11 +147,12 @@ def regularized_target(
     """
     K = _check_gram(gram)
     f = check_real_array("target", target, 1)
-    rho = np.full(len(K), 1.0 / len(K)) if weights is None else np.asarray(weights, np.float64)
+    uniform = np.full(len(K), 1.0 / len(K))
+    rho = uniform if weights is None else check_real_array("weights", weights, 1)
     if f.shape != (len(K),) or rho.shape != f.shape or rho.min() < 0 or abs(rho.sum() - 1) > 1e-9:
         raise ValueError(
             f"target and weights must have {len(K)} entries, weights nonnegative with sum 1, got "
-            f"shapes {f.shape} and {rho.shape}"
+            f"shapes {f.shape} and {rho.shape}, least weight {rho.min():g}, sum {rho.sum():g}"
         )
     penalty = check_positive("regularization", regularization)
     # (K R + penalty) f = K R target, with R the diagonal of the weights
@@ -172,7 +174,7 @@ def comparison_slack(eta: ArrayLike, prediction: ArrayLike, *, root: bool = Fals
     hinge = p * np.maximum(1.0 - t, 0.0) + (1.0 - p) * np.maximum(1.0 + t, 0.0)
     excess = np.maximum(hinge - 2.0 * np.minimum(p, 1.0 - p), 0.0)
     wrong = np.abs(2.0 * p - 1.0) * (t * (2.0 * p - 1.0) <= 0.0)
-    return np.asarray((np.sqrt(2.0 * excess) if root else excess) - wrong)
+    return np.asarray((np.sqrt(2.0 * excess) if check_flag("root", root) else excess) - wrong)
 
 
 _Rate = Literal[

@@ -12,6 +12,7 @@ from scipy.optimize import brentq
 from dplit._checks import (
     Array,
     check_choice,
+    check_flag,
     check_integer,
     check_nonnegative,
     check_positive,
@@ -33,9 +34,7 @@ def shift_ranges_meet(values: ArrayLike, neighbour: ArrayLike, *, tol: float = 1
     """
     f, g = check_real_array("values", values, 1), check_real_array("neighbour", neighbour, 1)
     if f.shape != g.shape:
-        raise ValueError(
-            f"values and neighbour must be equally long, got shapes {f.shape}, {g.shape}"
-        )
+        raise ValueError(f"values and neighbour must be equally long, got {f.shape}, {g.shape}")
     return bool(np.ptp(f - g) <= check_nonnegative("tol", tol))
 
 
@@ -83,7 +82,7 @@ def release_scalar_shift(
     """
     exact = check_real_array("values", values, 1)
     count = 1 if releases is None else check_integer("releases", releases)
-    columns = 1 if as_printed else len(exact)
+    columns = 1 if check_flag("as_printed", as_printed) else len(exact)
     record_draw(
         "laplace", "a function, shifted by one number", of=exact, scale=scale, norm="max",
         shape=(count, columns), copies=count,
@@ -228,7 +227,7 @@ def noise_scale(
         strong_convexity=strong_convexity,
     )  # fmt: skip
     needed = laplace_scale(epsilon=epsilon, sensitivity=width)
-    return 0.5 * needed if as_printed else needed
+    return 0.5 * needed if check_flag("as_printed", as_printed) else needed
 
 
 def hinge_scale(

@@ -106,10 +106,8 @@ def gamma_privacy_loss(
     sensitivity``; ``released`` may have any shape (..., d).
     """
     points = check_real_array("released", released)
-    here, there = (
-        check_real_array("weights", weights, 1),
-        check_real_array("neighbour", neighbour, 1),
-    )
+    here = check_real_array("weights", weights, 1)
+    there = check_real_array("neighbour", neighbour, 1)
     if not points.shape[-1:] == here.shape == there.shape:
         raise ValueError(
             f"neighbour must have the shape of weights, got {there.shape} and {here.shape} "
@@ -333,8 +331,9 @@ def break_even_queries(*, epsilon: float, delta: float, dimension: int | None = 
     6
     """
     budget = check_positive("epsilon", epsilon)
+    d = 1 if dimension is None and delta != 0.0 else check_integer("dimension", dimension)
     if delta == 0.0:
-        return math.isqrt((check_integer("dimension", dimension) + 1) // 2)
+        return math.isqrt((d + 1) // 2)
     sigma = float(gaussian_sigma(epsilon=budget, delta=delta))
 
     def deviation(q: int) -> float:

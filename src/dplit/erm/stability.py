@@ -17,7 +17,15 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.lapack import dpotri
 from scipy.optimize import minimize
 
-from dplit._checks import Array, check_choice, check_integer, check_positive, check_real_array
+from dplit._checks import (
+    Array,
+    check_choice,
+    check_integer,
+    check_interval,
+    check_nonnegative,
+    check_positive,
+    check_real_array,
+)
 from dplit.erm.losses import _check_gram, _check_targets, lipschitz_constant
 
 # All replacements of one record in kernel ridge regression, from a single factorisation: they
@@ -65,10 +73,8 @@ class RidgeNeighbours:
         ``labels`` (q,) the candidates' own; of order m^2 q operations for all.
         """
         k = check_real_array("cross", cross, 2)
-        own, targets = (
-            check_real_array("diagonal", diagonal, 1),
-            check_real_array("labels", labels, 1),
-        )
+        own = check_real_array("diagonal", diagonal, 1)
+        targets = check_real_array("labels", labels, 1)
         m, alpha = len(self._y), self._alpha
         if k.shape[0] != m or len(own) != k.shape[1] or len(targets) != k.shape[1]:
             raise ValueError(
@@ -136,11 +142,8 @@ def fit_norm_factor(*, regularization: float, kappa: float = 1.0) -> float:
     the paper uses :math:`1/\sqrt\lambda`. Equal records of size :math:`\min(\sqrt\lambda,\kappa)`
     attain it.
     """
-    penalty, radius = (
-        check_positive("regularization", regularization),
-        check_positive("kappa", kappa),
-    )
-    root = min(math.sqrt(penalty), radius)
+    penalty, size = check_positive("regularization", regularization), check_positive("kappa", kappa)
+    root = min(math.sqrt(penalty), size)
     return root / (root**2 + penalty)
 
 
@@ -222,11 +225,13 @@ def mirror_distance(
     The m - 1 common records sit at ``radius`` on the first axis, the swapped ones are
     :math:`\kappa(-\cos t,\pm\sin t)` for the angle t; all labels are M.
     """
-    p, q = kappa * math.sin(angle), kappa * math.cos(angle)
-    penalty, mass = regularization * n_records, (n_records - 1) * radius
-    h = penalty + mass * radius
-    slope = mass * label_bound / h
-    return 2.0 * p * (label_bound + q * slope) / (penalty + p * p + q * q * penalty / h)
+    t, size = check_interval("angle", angle, -math.inf, math.inf), check_positive("kappa", kappa)
+    m, M = check_integer("n_records", n_records), check_positive("label_bound", label_bound)
+    r, p, q = check_nonnegative("radius", radius), size * math.sin(t), size * math.cos(t)
+    penalty, mass = check_positive("regularization", regularization) * m, (m - 1) * r
+    h = penalty + mass * r
+    slope = mass * M / h
+    return 2.0 * p * (M + q * slope) / (penalty + p * p + q * q * penalty / h)
 
 
 def _mirror_pair(
@@ -311,9 +316,8 @@ def bounded_stability(
     """
     check_choice("version", version, get_args(_BoundedVersion))
     B = check_positive("bound", bound)
-    modulus = check_positive("regularization", regularization) * check_positive(
-        "strong_convexity", strong_convexity
-    )
+    modulus = check_positive("regularization", regularization)
+    modulus *= check_positive("strong_convexity", strong_convexity)
     return math.sqrt(_CONSTANTS[version] * B / (modulus * check_integer("n_records", n_records)))
 
 
@@ -364,9 +368,8 @@ def lipschitz_deletion(
     :math:`\kappa C_L/(\lambda\gamma m)`: half of the bound for a replacement.
     """
     slope = check_positive("lipschitz", lipschitz) * check_positive("kappa", kappa)
-    modulus = check_positive("regularization", regularization) * check_positive(
-        "strong_convexity", strong_convexity
-    )
+    modulus = check_positive("regularization", regularization)
+    modulus *= check_positive("strong_convexity", strong_convexity)
     return slope / (modulus * check_integer("n_records", n_records))
 
 
@@ -380,7 +383,6 @@ def sharper_from(
     """
     check_choice("version", version, get_args(_BoundedVersion))
     slope = check_positive("lipschitz", lipschitz) * check_positive("kappa", kappa)
-    modulus = check_positive("regularization", regularization) * check_positive(
-        "strong_convexity", strong_convexity
-    )
+    modulus = check_positive("regularization", regularization)
+    modulus *= check_positive("strong_convexity", strong_convexity)
     return 4.0 * slope**2 / (_CONSTANTS[version] * check_positive("bound", bound) * modulus)

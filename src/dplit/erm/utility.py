@@ -18,10 +18,12 @@ from dplit._checks import (
     Array,
     check_choice,
     check_integer,
+    check_interval,
     check_nonnegative,
     check_positive,
     check_probability,
     check_real_array,
+    check_rng,
 )
 from dplit.erm.stability import lipschitz_stability
 
@@ -158,7 +160,8 @@ def error_decomposition(
     def losses(t: Array, s: float = 0.0) -> Array:
         return expected_loss_laplace(loss, t, targets, scale=s, tau=tau)
 
-    released = losses(moved["fitted"] + shift, check_nonnegative("scale", scale))
+    move = check_interval("shift", shift, -math.inf, math.inf)
+    released = losses(moved["fitted"] + move, check_nonnegative("scale", scale))
     plain, step, best = losses(moved["fitted"]), losses(moved["stepping"]), losses(moved["target"])
     generalization = float(rho @ released - z @ released)
     noise = float(z @ released - z @ plain)
@@ -178,10 +181,8 @@ def coin_decomposition(
     :math:`f_z=\operatorname{clip}\bigl((2\bar p-1)/(2\lambda),-1,1\bigr)`. The stepping stone is
     the minimiser of the regularised population risk, ``probability`` that of the label +1.
     """
-    m, penalty = (
-        check_integer("n_records", n_records),
-        check_positive("regularization", regularization),
-    )
+    m = check_integer("n_records", n_records)
+    penalty = check_positive("regularization", regularization)
     eta = check_probability("probability", probability)
 
     def fit(share: float) -> float:
@@ -211,10 +212,8 @@ def privacy_generalization(
     :math:`2\epsilon(G_0+\mathbb ER_2)`, sharp :math:`(e^\epsilon-1)(G_0+\mathbb ER_2)`.
     """
     eps = check_positive("epsilon", epsilon)
-    base, price = (
-        check_nonnegative("baseline", baseline),
-        check_nonnegative("noise_error", noise_error),
-    )
+    base = check_nonnegative("baseline", baseline)
+    price = check_nonnegative("noise_error", noise_error)
     check_choice("version", version, ("printed", "proof", "sharp"))
     if version == "printed":
         return 4.0 * eps * base + 2.0 * eps * price
@@ -316,9 +315,11 @@ def exact_gap(law: ArrayLike, values: ArrayLike, *, weights: ArrayLike | None = 
             f"law must have k**m rows and a column for each row of values, got law of shape "
             f"{table.shape} and values of shape {g.shape}"
         )
-    rho = np.full(k, 1.0 / k) if weights is None else np.asarray(weights, dtype=np.float64)
+    rho = np.full(k, 1.0 / k) if weights is None else check_real_array("weights", weights, 1)
+    if rho.shape != (k,):
+        raise ValueError(f"weights must have {k} entries, got weights of shape {rho.shape}")
     for name, rows in (("law", table), ("weights", rho.reshape(1, -1))):
-        if rows.min() <= 0 or np.abs(rows.sum(axis=1) - 1.0).max() > 1e-9 or rho.shape != (k,):
+        if rows.min() <= 0 or np.abs(rows.sum(axis=1) - 1.0).max() > 1e-9:
             raise ValueError(f"{name} must hold positive probabilities that sum to 1, got {rows}")
     if g.min() < 0:
         raise ValueError(f"values must be nonnegative, got {g.min()}")
@@ -414,7 +415,7 @@ def random_mechanism(
     """
     rows = check_integer("k", k, minimum=2) ** check_integer("m", m)
     columns = check_integer("n_outputs", n_outputs)
-    scores = rng.random((rows, columns))
+    scores = check_rng(rng).random((rows, columns))
     odds = np.exp(0.5 * check_positive("epsilon", epsilon) * scores)
     return odds / odds.sum(axis=1, keepdims=True), np.abs(rng.standard_cauchy((columns, k)))
 

@@ -18,6 +18,7 @@ from dplit._checks import (
     Array,
     check_choice,
     check_finite_array,
+    check_flag,
     check_integer,
     check_nonnegative,
     check_positive,
@@ -136,7 +137,7 @@ def singular_value_tail(t: float, *, as_printed: bool = True) -> float:
     (printed: up to t = 1.18).
     """
     bound = math.exp(-(check_nonnegative("t", t) ** 2) / 2)
-    return 2.0 * bound if as_printed else bound
+    return 2.0 * bound if check_flag("as_printed", as_printed) else bound
 
 
 def noise_quotient(
@@ -151,7 +152,7 @@ def noise_quotient(
     1.1
     """
     allowed = check_probability("failure", failure, one=True)
-    t = math.sqrt(2 * math.log((2.0 if as_printed else 1.0) / allowed))
+    t = math.sqrt(2 * math.log((2.0 if check_flag("as_printed", as_printed) else 1.0) / allowed))
     smallest = float(_singular_values(X)[-1])
     n, d = np.shape(X)
     size = math.sqrt(n) + math.sqrt(d) + t
@@ -177,9 +178,9 @@ def theorem1_bound(
     >>> theorem1_bound(X, y, epsilon=0.5, failure=0.05)
     inf
     """
-    allowed = check_probability("failure", failure)
-    u = noise_quotient(X, epsilon=epsilon, failure=allowed, as_printed=not improved)
-    return _bound(u, condition_number(X), root_snr(X, y), improved)
+    allowed, better = check_probability("failure", failure), check_flag("improved", improved)
+    u = noise_quotient(X, epsilon=epsilon, failure=allowed, as_printed=not better)
+    return _bound(u, condition_number(X), root_snr(X, y), better)
 
 
 def perturbation_bound(
@@ -200,7 +201,7 @@ def perturbation_bound(
     if change.shape != design.shape:
         raise ValueError(f"E must have shape {design.shape}, got E of shape {change.shape}")
     u = float(svdvals(change)[0] / values[-1])
-    return _bound(u, float(values[0] / values[-1]), snr, improved)
+    return _bound(u, float(values[0] / values[-1]), snr, check_flag("improved", improved))
 
 
 def worst_perturbation(*, u: float, root_snr: float) -> tuple[Array, Array, Array]:

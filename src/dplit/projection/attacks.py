@@ -7,6 +7,7 @@ and the printed noise variance is itself a function of the entry.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -16,12 +17,15 @@ from scipy.stats import chi
 
 from dplit._checks import (
     Array,
-    check_finite_array,
     check_integer,
+    check_interval,
     check_nonnegative,
+    check_probability,
+    check_real_array,
     check_rng,
 )
 from dplit.projection.information import _Bits, scale_information
+from dplit.projection.leakage import _check_entry
 from dplit.projection.projection import ProjectionRelease, printed_variance, release_projection
 from dplit.projection.regression import _check_pair
 
@@ -37,7 +41,9 @@ def rms_attack(release: ProjectionRelease) -> float:
 def rms_attack_quantiles(size: float, probabilities: ArrayLike, *, n_components: int) -> Array:
     r"""Quantiles of :func:`rms_attack` without noise: its law is :math:`|x|\chi_{n'}/\sqrt{n'}`."""
     n = check_integer("n_components", n_components)
-    p = np.asarray(check_finite_array("probabilities", probabilities), dtype=float)
+    p = check_real_array("probabilities", probabilities)
+    for share in (p.min(), p.max()):
+        check_probability("probabilities", float(share), zero=True, one=True)
     return np.asarray(check_nonnegative("size", size) * chi.ppf(p, n) / np.sqrt(n))
 
 
@@ -52,14 +58,18 @@ def likeliest_entry(
     responses are ignored.
     """
     rows, labels = _check_pair(X, y)
-    candidates = np.asarray(check_finite_array("levels", levels, ndim=1), dtype=float)
+    i, j = _check_entry(rows, row, column)
+    candidates = check_real_array("levels", levels, 1)
+    noise = check_nonnegative("variance", variance)
     table = rows.copy() if y is None else np.column_stack([rows, labels])
     Z = np.asarray(release.X if y is None else np.column_stack([release.X, release.y]))
-    noise = np.where(np.arange(table.shape[1]) < rows.shape[1], variance, 0.0)
+    if Z.ndim != 2 or Z.shape[1] != table.shape[1]:
+        raise ValueError(f"release must have {table.shape[1]} columns, got shape {Z.shape}")
+    added = np.diag(np.where(np.arange(table.shape[1]) < rows.shape[1], noise, 0.0))
     logs = []
     for x in candidates:
-        table[row, column] = x
-        factor = np.linalg.cholesky(table.T @ table + np.diag(noise))
+        table[i, j] = x
+        factor = np.linalg.cholesky(table.T @ table + added)
         white = solve_triangular(factor, Z.T, lower=True)
         logs.append(-len(Z) * float(np.sum(np.log(np.diag(factor)))) - float(np.sum(white**2)) / 2)
     return float(candidates[int(np.argmax(logs))])
@@ -80,19 +90,17 @@ def attack_entry(
 
     ``truth`` (t,) are the values that the entry really has, ``levels`` the adversary's candidates.
     """
-    data = np.array(check_finite_array("X", X, ndim=2), dtype=float)
-    values = np.asarray(check_finite_array("truth", truth, ndim=1), dtype=float)
+    data, values = check_real_array("X", X, 2), check_real_array("truth", truth, 1)
+    i, j = _check_entry(data, row, column)
     count = check_integer("n_trials", n_trials)
     check_rng(rng)
     guesses = np.empty((len(values), count))
     for k, value in enumerate(values):
-        data[row, column] = value
+        data[i, j] = value
         for trial in range(count):
-            release = release_projection(
-                data, y, n_components=n_components, variance=variance, rng=rng
-            )
+            Z = release_projection(data, y, n_components=n_components, variance=variance, rng=rng)
             guesses[k, trial] = likeliest_entry(
-                release, data, y, variance=variance, row=row, column=column, levels=levels
+                Z, data, y, variance=variance, row=row, column=column, levels=levels
             )
     return _AttackedEntry(values, guesses)
 
@@ -102,7 +110,7 @@ def paired_columns(x: float, *, n_records: int = 3) -> Array:
 
     The released columns differ by ``s_1 x``, and f^2 is n - 2, for every x in [-1, 1].
     """
-    if not abs(x) <= 1:
+    if abs(check_interval("x", x, -math.inf, math.inf)) > 1:
         raise ValueError(f"x must be in [-1, 1], got x={x!r}")
     X = np.ones((check_integer("n_records", n_records, minimum=3), 2))
     X[0] = x, 0.0
@@ -118,7 +126,7 @@ def scale_leakage(
     (m, d) combine columns other than the first, orthogonal in the released covariance and of equal
     variance. A lower bound on the leakage of the whole release.
     """
-    W = np.atleast_2d(np.asarray(check_finite_array("weights", weights), dtype=float))
+    W = np.atleast_2d(check_real_array("weights", weights))
     if np.any(W[:, 0] != 0):
         raise ValueError("weights must be zero on column 1, which holds the entry")
     variances = []

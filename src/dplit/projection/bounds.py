@@ -13,7 +13,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dplit._checks import check_finite_array, check_integer, check_nonnegative, check_probability
+from dplit._checks import (
+    check_finite_array,
+    check_flag,
+    check_integer,
+    check_nonnegative,
+    check_probability,
+)
 from dplit.projection.additive import augmented_problem
 from dplit.projection.laws import sketch_quantile
 from dplit.projection.regression import Spectrum, _check_pair
@@ -89,7 +95,7 @@ def ridge_bound(problem: Spectrum, *, penalty: float, squared: bool = False) -> 
     Or its sharp form :math:`\sqrt{1+l_2^2}`, an equality for d = 1.
     """
     _, l2 = noise_terms(problem, penalty=penalty)
-    return math.hypot(1.0, l2) if squared else 1.0 + l2
+    return math.hypot(1.0, l2) if check_flag("squared", squared) else 1.0 + l2
 
 
 def coefficient_bound(problem: Spectrum, *, penalty: float, as_printed: bool = False) -> float:
@@ -99,9 +105,9 @@ def coefficient_bound(problem: Spectrum, *, penalty: float, as_printed: bool = F
     ``as_printed`` has the norm of the **residual** instead, which is false; its proof shows, and
     (39) uses, that of the fitted values.
     """
-    lam = check_nonnegative("penalty", penalty)
+    lam, printed = check_nonnegative("penalty", penalty), check_flag("as_printed", as_printed)
     shrink = float(np.max(np.sqrt(problem.energies) / (problem.energies + lam)))
-    length = problem.residual if as_printed else float(problem.scores @ problem.scores)
+    length = problem.residual if printed else float(problem.scores @ problem.scores)
     return shrink * math.sqrt(length)
 
 
@@ -130,9 +136,7 @@ def error_factors(X: ArrayLike, y: ArrayLike, theta: ArrayLike, *, penalty: floa
         return plain(coefficients) + lam * float(np.sum(np.asarray(coefficients) ** 2))
 
     if plain(best) <= 1e-24 * float(response @ response):
-        raise ValueError(
-            "y must not lie in the column space of X: every relative error is infinite"
-        )
+        raise ValueError("y must not lie in the column space of X: every error is infinite")
     return _ErrorFactors(
         plain(ridge) / plain(best),
         penalised(ridge) / plain(ridge),

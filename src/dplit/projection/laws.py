@@ -24,12 +24,7 @@ from dplit._checks import (
     check_probability,
     check_rng,
 )
-from dplit.projection.regression import (
-    Spectrum,
-    ridge_coefficients,
-    ridge_error,
-    ridge_objective,
-)
+from dplit.projection.regression import Spectrum, ridge_coefficients, ridge_error, ridge_objective
 
 
 def _degrees(n_features: int, n_components: int) -> tuple[int, int]:

@@ -22,6 +22,7 @@ from dplit._checks import (
     Array,
     check_finite_array,
     check_integer,
+    check_interval,
     check_nonnegative,
     check_positive,
     check_probability,
@@ -139,6 +140,8 @@ def _entry_factors(channel: EntryChannel, low: float, high: float) -> _PairFacto
     With :math:`q_k=|x_ka+b|^2` and :math:`\kappa=(x_1-x_0)^2\det/(1+q_1)` the numbers
     :math:`\rho-1` solve :math:`e^2-me-\kappa=0`, :math:`m=\frac{q_0-q_1}{1+q_1}+\kappa`.
     """
+    for name, value in (("low", low), ("high", high)):
+        check_interval(name, value, -math.inf, math.inf)
     aa, ab, bb, det = channel
     q0 = low**2 * aa + 2 * low * ab + bb
     q1 = high**2 * aa + 2 * high * ab + bb

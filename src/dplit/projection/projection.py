@@ -14,7 +14,9 @@ from numpy.typing import ArrayLike
 
 from dplit._checks import (
     Array,
+    check_flag,
     check_integer,
+    check_interval,
     check_nonnegative,
     check_positive,
     check_probability,
@@ -22,12 +24,7 @@ from dplit._checks import (
     quiet,
 )
 from dplit.mechanisms.draws import record_draw
-from dplit.projection.information import (
-    _chi_nodes,
-    _legendre,
-    additive_sigma,
-    fixed_variance,
-)
+from dplit.projection.information import _chi_nodes, _legendre, additive_sigma, fixed_variance
 from dplit.projection.leakage import _augmented, _check_entry, row_epsilon
 from dplit.projection.regression import _check_pair, column_energy_floor
 
@@ -41,6 +38,8 @@ def public_sketch_leakage(
     :math:`1-E\log_2(1+e^{-2u-2\sqrt uZ})` over :math:`u=\frac{(high-low)^2}{4\sigma^2}\chi^2_{n'}`.
     """
     n = check_integer("n_components", n_components)
+    for name, value in (("low", low), ("high", high)):
+        check_interval(name, value, -math.inf, math.inf)
     distance = (high - low) / (2 * np.sqrt(check_positive("variance", variance)))
     (t, mass), (z, width) = _chi_nodes(n, 96), _legendre(-9.0, 9.0, 96)
     normal = width * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
@@ -132,7 +131,7 @@ def projection_variance(
     X: ArrayLike, *, epsilon: float, n_components: int, as_printed: bool = False
 ) -> float:
     """Noise variance: ``fixed_variance``, or (13) ``as_printed``, for study only."""
-    if as_printed:
+    if check_flag("as_printed", as_printed):
         return printed_variance(X, epsilon=epsilon, n_components=n_components)
     return fixed_variance(epsilon=epsilon, n_components=n_components)
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve, eigh, lstsq, svdvals
 
-from dplit._checks import Array, check_finite_array, check_nonnegative, check_real_array
+from dplit._checks import Array, check_flag, check_nonnegative, check_real_array
 
 
 def _matrix(X: ArrayLike) -> Array:
@@ -101,7 +101,7 @@ def relative_error(theta: ArrayLike, X: ArrayLike, y: ArrayLike) -> Any:
     the columns. Where y lies in the column space of X it is infinite, or 1 for the exact solution.
     """
     design, response = _check_design(X, y)
-    coefficients = np.asarray(check_finite_array("theta", theta), dtype=np.float64)
+    coefficients = check_real_array("theta", theta)
     if coefficients.ndim == 0 or coefficients.shape[-1] != design.shape[1]:
         raise ValueError(
             f"theta must have {design.shape[1]} entries, got theta of shape {coefficients.shape}"
@@ -145,7 +145,7 @@ def column_energy_floor(X: ArrayLike, *, squared: bool = False) -> float:
     """
     squares = np.sort(_matrix(X) ** 2, axis=0)
     floor = float(np.min(np.sum(squares[:-1], axis=0)))
-    return floor if squared else math.sqrt(floor)
+    return floor if check_flag("squared", squared) else math.sqrt(floor)
 
 
 @dataclass(frozen=True)

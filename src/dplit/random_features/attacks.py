@@ -15,6 +15,7 @@ from dplit._checks import (
     check_nonnegative,
     check_positive,
     check_probability,
+    check_real_array,
 )
 from dplit.audit import delta_lower_bound, epsilon_lower_bound
 from dplit.streams import stream
@@ -56,8 +57,8 @@ def _prediction_statistics(
     draws the order of m Kaczmarz steps (role ``data``), one for both labels, and the noise (role
     ``noise``), which adds ``N(0, sigma^2 G_jj)`` to the prediction.
     """
-    G = np.asarray(check_finite_array("gram", gram, ndim=2), dtype=float)
-    labels = np.array(check_finite_array("y", y, ndim=1), dtype=float)
+    G = check_real_array("gram", gram, 2, copy=False)
+    labels = check_real_array("y", y, 1)
     m = len(labels)
     if G.shape != (m, m):
         raise ValueError(f"gram must have shape {(m, m)}, got {G.shape}")

@@ -47,7 +47,8 @@ def estimator_floor(
     """
     sigma, draws = check_nonnegative("sigma", sigma), check_integer("draws", draws)
     squares = [
-        float(np.sum(check_finite_array("eigenvalues", v, ndim=1) ** 2)) / n**2
+        float(np.sum(check_finite_array("eigenvalues", v, ndim=1) ** 2))
+        / check_integer("sizes", n) ** 2
         for v, n in zip(eigenvalues, sizes, strict=True)
     ]
     spread = 2.0 / draws * (squares[0] + np.array(squares[1:]))

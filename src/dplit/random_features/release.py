@@ -18,6 +18,7 @@ from dplit._checks import (
     Array,
     check_choice,
     check_finite_array,
+    check_flag,
     check_integer,
     check_interval,
     check_positive,
@@ -63,7 +64,7 @@ def release_coefficients(
     """
     c = check_finite_array("coef", coef, ndim=1)
     sigma = printed_sigma(n_components=len(c), epsilon=epsilon, delta=delta, eta=eta)
-    both_parts = np.iscomplexobj(c) and not as_printed
+    both_parts = not check_flag("as_printed", as_printed) and np.iscomplexobj(c)
     record_draw("gaussian", "coefficients", of=c, scale=sigma, shape=c.shape)
     return np.asarray(
         c + gaussian_noise(len(c), sigma=sigma, rng=check_rng(rng), complex=both_parts)

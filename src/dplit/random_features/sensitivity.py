@@ -23,6 +23,7 @@ from dplit._checks import (
     check_integer,
     check_interval,
     check_positive,
+    check_probability,
 )
 from dplit.mechanisms import (
     classical_gaussian_sigma,
@@ -262,7 +263,8 @@ def near_duplicate_threshold(
     >>> round(near_duplicate_threshold(1e-5, epsilon=1.0, delta=1e-5, eta=0.375), 4)
     0.2748
     """
-    needed = gaussian_sigma(epsilon=epsilon, delta=target_delta)  # 1/mu at the target
+    target = check_probability("target_delta", target_delta)
+    needed = gaussian_sigma(epsilon=epsilon, delta=target)  # 1/mu at the target
     gap = (needed / _unit_noise(epsilon, delta, eta)) ** 2  # the 1 - k at which mu is reached
     return math.inf if gap >= 1.0 else math.sqrt(-2.0 * math.log1p(-gap))
 
