@@ -90,17 +90,3 @@ def test_coefficient_of_three_rows_leaks_as_a_cauchy_scale(levels):
     exact = scale_information(np.square(levels), n_samples=1, law="cauchy").value
     assert abs(bits[0, 0] - exact) < 4 * error[0, 0]
     assert bits[0, 0] > 0.5 + 4 * error[0, 0]
-
-
-@pytest.mark.claim("proj-lemma2")
-def test_coefficient_never_says_more_than_the_release():
-    from dplit.projection.leakage import binary_leakage, single_entry
-
-    X, y = _data()
-    y[4] = 30.0
-    bits, _ = coefficient_leakage(
-        X, y, variance=1.0, n_components=6, levels=[-1.0, 1.0],
-        rng=stream(0, "coefficients-less", "noise"), n_draws=4000,
-    )  # fmt: skip
-    whole = binary_leakage(single_entry(X, y, variance=1.0, row=4, column=1), n_components=6)[0]
-    assert 0.02 < bits[4, 1] < whole

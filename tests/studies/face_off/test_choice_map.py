@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,9 +16,9 @@ from dplit.face_off import choose
 from dplit.face_off.choice import ranked, strength
 from dplit.streams import stream
 from dplit_studies.face_off import choice_map
+from tests.archives import archived
 
-ROOT = Path(__file__).resolve().parents[3]
-ARCHIVE = json.loads((ROOT / "results" / "face_off_choice.json").read_text(encoding="utf8"))
+ARCHIVE = archived("face_off_choice")
 ROWS = choice_map.rows_of(ARCHIVE, "made") + choice_map.rows_of(ARCHIVE, "elsewhere")
 
 
