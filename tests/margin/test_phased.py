@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -114,13 +115,18 @@ def test_no_phase_moves_more_than_its_sensitivity():
 
 @pytest.mark.claim("margin-lem31")
 def test_bound_is_the_closed_form_at_powers_of_two():
-    """4 D G sqrt((11/48 + 4 c^2 k/n)/n), and the floors change it by less than 1.5 %."""
+    """4 D G sqrt((11/48 + 4 c^2 k/n)/n), and the floors change it by less than 1.5 %; a short pass
+    pays all of its last noise. Kills one without the root of k."""
     for n in (1024, 16384, 1000, 16000, 1023):
         for mu in (0.2367, math.inf):
             c = 2 / mu
             closed = 4 * 4.0 * math.sqrt((11 / 48 + 4 * c * c * 50 / n) / n)
             value = phased_bound(phased_schedule(**SETTING, n_draws=n, n_features=50, mu=mu))
             assert value == pytest.approx(closed, rel=0.002 if n in (1024, 16384) else 0.015)
+    plan = phased_schedule(**SETTING, n_draws=4, n_features=50, mu=0.2367)
+    still = replace(plan, sigmas=(*plan.sigmas[:-1], 0.0))
+    last = 4.0 * math.sqrt(50) * plan.sigmas[-1]
+    assert phased_bound(plan) - phased_bound(still) == pytest.approx(last, rel=1e-6)
 
 
 def test_draws_are_independent_passes_of_the_ball():
