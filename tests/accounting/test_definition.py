@@ -69,15 +69,6 @@ def test_publishing_the_data_is_private_in_the_literal_reading_only():
 
 
 @pytest.mark.claim("erm-def1")
-@pytest.mark.parametrize("epsilon", [0.1, 0.5, 2.0])
-def test_randomised_response_is_private_in_both_readings(epsilon):
-    keep = math.exp(epsilon) / (1 + math.exp(epsilon))
-    table = [[keep, 1 - keep], [1 - keep, keep]]
-    for restricted in (False, True):
-        assert mechanism_epsilon(table, [(0, 1)], restricted=restricted) == pytest.approx(epsilon)
-
-
-@pytest.mark.claim("erm-def1")
 def test_an_outcome_that_one_side_cannot_show_is_left_out_literally():
     """Half the mass gives the data away; the other half is the same: literally 0, truly inf."""
     p, q = [0.5, 0.5, 0.0], [0.5, 0.0, 0.5]
@@ -91,7 +82,7 @@ def test_an_outcome_that_one_side_cannot_show_is_left_out_literally():
 def test_the_largest_pair_decides():
     table = [[0.5, 0.5], [0.6, 0.4], [0.9, 0.1]]
     assert mechanism_epsilon(table, [(0, 1)]) == pytest.approx(math.log(5 / 4))
-    assert mechanism_epsilon(table, [(0, 1), (1, 2)]) == pytest.approx(math.log(4))
+    assert mechanism_epsilon(table, [(0, 1), (1, 2), (0, 1)]) == pytest.approx(math.log(4))
 
 
 @pytest.mark.claim("erm-def1", "erm-eq2")
@@ -135,7 +126,7 @@ def test_bad_tables_and_grids_are_named():
         mechanism_epsilon(table, [(0, 1.0)])
     with pytest.raises(ValueError, match="table must have 2 axes"):
         mechanism_epsilon([1.0], [(0, 0)])
-    with pytest.raises(ValueError, match="equally long, got shapes"):
+    with pytest.raises(ValueError, match="equally long, got "):
         shift_ranges_meet([0.0, 1.0], [0.0])
     with pytest.raises(ValueError, match="tol must be nonnegative"):
         shift_ranges_meet([0.0], [0.0], tol=-1.0)

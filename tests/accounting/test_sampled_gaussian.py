@@ -67,22 +67,6 @@ def test_two_steps_agree_with_a_double_integral(direction):
     assert ours == pytest.approx(exact, rel=2e-4)
 
 
-@pytest.mark.parametrize(("sigma", "steps"), [(3.0, 5), (40.0, 64)])
-def test_without_sampling_it_is_the_gaussian(sigma, steps):
-    epsilon = 0.4
-    exact = gaussian_delta(epsilon=epsilon, sigma=sigma, sensitivity=math.sqrt(steps))
-    for direction in ("remove", "add", "both"):
-        ours = sampled_gaussian_delta(
-            epsilon=epsilon,
-            sigma=sigma,
-            sensitivity=1.0,
-            sampling_rate=1.0,
-            steps=steps,
-            direction=direction,
-        )
-        assert exact * (1 - 1e-9) <= ours <= exact * (1 + 1e-5)
-
-
 @pytest.mark.parametrize(
     ("steps", "least", "most"),
     [

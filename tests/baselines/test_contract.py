@@ -1,4 +1,4 @@
-"""What all rivals share: scikit-learn's checks, random states, what is kept, bad parameters."""
+"""What rivals and the ridge on waves share: scikit-learn checks, states, attributes, bad input."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from dplit import (
     PrivateAdditiveClassifier,
     PrivateAdditiveRegressor,
     PrivateLloyd,
+    PrivateRandomFeatureRegressor,
     SufficientStatisticsRegressor,
 )
 from dplit.baselines import PrivatePCA
@@ -121,6 +122,9 @@ MODELS: dict[str, tuple[Any, str, str]] = {
     "pca": (PrivatePCA(1, **_NORM), "components_ moments_ sigma_ _n_features_out", "to norm 4"),
     "lloyd": (PrivateLloyd(2, **_ENDS), "cluster_centers_ counts_ _n_features_out",
               "adding or removing one record"),
+    "waves": (PrivateRandomFeatureRegressor(**_ENDS, **_BOX),
+              "coef_ intercept_ sigma_ alpha_ bounds_ frequencies_ gamma_ sensitivity_",
+              "replacing one of 100 records.*labels clipped to .-4, 4., inputs arbitrary"),
 }  # fmt: skip
 
 
@@ -146,7 +150,9 @@ def test_random_states_mean_what_they_say(name: str) -> None:
     np.testing.assert_array_equal(released(clone(model), random_state=1), one)
     assert (one != other).any()
     assert (released(clone(model)) != released(clone(model))).any()
-    assert "operating system" in _fitted(clone(model)).privacy_statement_
+    told = _fitted(clone(model)).privacy_statement_
+    assert "operating system" in told
+    assert "voids" not in told
     legacy = np.random.RandomState(0)
     assert (released(model, random_state=legacy) != released(model, random_state=legacy)).any()
     shared = clone(model).set_params(random_state=np.random.default_rng(3))
@@ -181,13 +187,13 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     (" ".join(MODELS), {"random_state": -1}, "random_state must be nonnegative"),
     (_NOTHING_SAID, {"data_norm": None}, "data_norm must be given"),
     (_NOTHING_SAID, {"data_norm": -1.0}, "data_norm must be positive"),
-    (f"{_SAID} lloyd", {"bounds": None}, "bounds must be given"),
-    (_SAID, {"bounds": (1.0, 1.0)}, "bounds must be two increasing numbers"),
-    (f"{_SAID} gradient pca", {"delta": 0.0}, "delta must be"),
-    (f"{_SAID} gradient pca", {"delta": 1.0}, "delta must be"),
+    (f"{_SAID} waves lloyd", {"bounds": None}, "bounds must be given"),
+    (f"{_SAID} waves", {"bounds": (1.0, 1.0)}, "bounds must be two increasing numbers"),
+    (f"{_SAID} gradient pca waves", {"delta": 0.0}, "delta must be"),
+    (f"{_SAID} gradient pca waves", {"delta": 1.0}, "delta must be"),
     ("objective classes", {"delta": 0.5}, "delta must be below 1/2"),
     ("objective classes", {"delta": -0.1}, "delta must be"),
-    ("objective classes", {"neighboring": "add_remove"}, "neighboring must be 'replace_one'"),
+    ("objective classes waves", {"neighboring": "add_remove"}, "must be 'replace_one'"),
     ("objective classes", {"loss": "hinge"}, "loss must be one of"),
     ("descent gradient shapes", {"neighboring": "add_remove"}, "public_size must be given under"),
     ("shapes classes", {"box": None}, "box must be given"),

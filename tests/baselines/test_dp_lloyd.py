@@ -1,4 +1,4 @@
-"""Private Lloyd: scales, sensitivities, the noiseless limit, audits, scikit-learn's checks."""
+"""Private Lloyd: scales, sensitivities, the noiseless limit, edges."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from sklearn.base import clone
 from sklearn.cluster import KMeans
 
 from dplit._estimators import check_box
-from dplit.audit import audit_event, run_controls
 from dplit.baselines import (
     PrivateLloyd,
     lloyd_noise,
@@ -207,33 +206,6 @@ def test_noise_of_sums_and_counts_has_its_scales(noise, delta):
     allowed = 5 * math.sqrt((5 if noise == "laplace" else 2) / 6000)
     for draws, scale in ((counts, scales.count_scale), (sums, scales.sum_scale)):
         assert np.var(draws) == pytest.approx(factor * scale**2, rel=allowed)
-
-
-@pytest.mark.claim("sketch-beyond-comparison")
-def test_audit_through_the_estimator():
-    """A record at the corner, or none: the event {S >= 1, N >= 51} has loss exactly epsilon.
-
-    1,500 fits a side at claimed epsilon 1 and confidence 0.9999: probabilities 1/4 and e^{-1}/4;
-    with half the noise e^{-2}/4, whose lower limit on epsilon is 1.3.
-    """
-    base = np.zeros((50, 1))
-    with_record = np.vstack([base, [[1.0]]])
-
-    def alarm(factor):
-        def release(X, rng):
-            model = PrivateLloyd(
-                1, epsilon=1.0 / factor, bounds=(-1.0, 1.0), start=[[0.0]], n_iter=1,
-                random_state=rng,
-            ).fit(X)  # fmt: skip
-            return model.cluster_centers_[0, 0] * model.counts_[0], model.counts_[0]
-
-        audit = audit_event(
-            release, with_record, base, lambda out: out[0] >= 1.0 and out[1] >= 51.0,
-            runs=1500, epsilon=1.0, confidence=0.9999, rng=stream(0, "dp-lloyd-audit", "noise"),
-        )  # fmt: skip
-        return audit.violated
-
-    assert run_controls(alarm).sound
 
 
 def test_public_start_is_spread_and_needs_no_data():

@@ -21,14 +21,6 @@ HAVE_DATA = all(datasets.find_file(name) is not None for name in USED)
 needs_data = pytest.mark.skipif(not HAVE_DATA, reason="the papers' data files are not here")
 
 
-@pytest.fixture
-def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("DPLIT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("DPLIT_DATA", str(tmp_path / "data"))
-    (tmp_path / "data").mkdir()
-    return tmp_path
-
-
 @needs_data
 def test_medical_is_the_published_file():
     data = datasets.load_medical("paper")

@@ -18,14 +18,6 @@ needs_digits = pytest.mark.skipif(
 )
 
 
-@pytest.fixture
-def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("DPLIT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("DPLIT_DATA", str(tmp_path / "data"))
-    (tmp_path / "data").mkdir()
-    return tmp_path / "data"
-
-
 def _idx(array: np.ndarray) -> bytes:
     head = bytes([0, 0, 8, array.ndim]) + struct.pack(f">{array.ndim}I", *array.shape)
     return head + array.astype(np.uint8).tobytes()
@@ -36,7 +28,7 @@ def _publish(folder: Path, monkeypatch, kind: str, images: np.ndarray, labels: n
     for part, array in (("images-idx3", images), ("labels-idx1", labels)):
         name = f"{kind}-{part}-ubyte.gz"
         content = gzip.compress(_idx(array))
-        (folder / name).write_bytes(content)
+        (folder / "data" / name).write_bytes(content)
         md5 = hashlib.md5(content).hexdigest()
         monkeypatch.setitem(datasets.FILES, name, DataFile(name, "", "", "", md5=md5))
 

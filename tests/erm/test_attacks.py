@@ -81,15 +81,6 @@ def test_pattern_probability_is_the_integral(rows, s):
 
 
 @pytest.mark.claim("erm-svm-sgn")
-def test_patterns_have_probabilities_that_sum_to_one():
-    f, total = [0.4, -0.3, 1.2], 0.0
-    for code in range(8):
-        pattern = [1 if code >> i & 1 else -1 for i in range(3)]
-        total += sign_pattern_probability(f, pattern, scale=0.7)
-    assert total == pytest.approx(1.0, abs=1e-14)
-
-
-@pytest.mark.claim("erm-svm-sgn")
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0])
 def test_the_forbidden_pattern_of_the_hinge_pair(epsilon):
     pair = hinge_pair(n_records=101, regularization=0.1)

@@ -29,14 +29,6 @@ def test_gaussian_kernel_entry_by_entry():
             assert K[i, j] == pytest.approx(math.exp(-square / (2 * 0.49)), rel=1e-12)
 
 
-def test_vectors_are_points_on_the_line():
-    x = np.array([0.0, 0.5, -2.0])
-    assert gaussian_kernel(x, x, width=1.0) == pytest.approx(
-        np.exp(-0.5 * (x[:, None] - x) ** 2), rel=1e-12
-    )
-    assert (linear_kernel(x, [2.0]) == 2 * x[:, None]).all()
-
-
 @pytest.mark.claim("erm-sec5-setup")
 def test_trigonometric_features_have_length_one_and_the_stated_kernel():
     x = stream(0, "trigonometric", "data").uniform(-3, 3, 50)

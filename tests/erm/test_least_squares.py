@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
@@ -64,17 +63,6 @@ def test_printed_constant_fails_above_one_and_is_safe_below():
     four = {"regularization": 4.0, "label_bound": 1.0}
     assert least_squares_lipschitz(**four) == pytest.approx(2.0)
     assert least_squares_lipschitz(**four, version="sharp") == pytest.approx(2.4)
-
-
-@pytest.mark.claim("erm-ls-CL")
-def test_the_sharp_slope_is_needed():
-    """Near the largest fit, the square has slope 2 (M + kappa M nu) against the label -M."""
-    nu, step = fit_norm_factor(regularization=4.0), 1e-6
-    rise = ((nu + 1) ** 2 - (nu - step + 1) ** 2) / step
-    sharp = least_squares_lipschitz(regularization=4.0, label_bound=1.0, version="sharp")
-    printed = least_squares_lipschitz(regularization=4.0, label_bound=1.0)
-    assert rise == pytest.approx(sharp, rel=1e-5)
-    assert rise > 1.1 * printed
 
 
 @pytest.mark.claim("erm-ls-CL")
@@ -156,40 +144,6 @@ def test_the_cubic_gives_the_maximum_over_k(kappa, penalty, share):
     assert found == pytest.approx(3.0 * expected, rel=1e-7)
 
 
-def _largest_norm(penalty, kappa, nu):
-    """Largest length of v that the inequality of the proof leaves; no symmetry is assumed.
-
-    For vectors at the angle t and v in their plane at the angle s to the bisector.
-    """
-    t = np.linspace(1e-3, math.pi - 1e-3, 300)[:, None]
-    s = np.linspace(0, math.pi, 301)[None, :]
-    c1, c2 = np.cos(s - t / 2), np.cos(s + t / 2)
-    slope = kappa * (np.abs(c1) + np.abs(c2)) + nu * kappa**2 * np.sin(t)
-    curvature = 0.5 * kappa**2 * (c1**2 + c2**2)
-
-    def possible(v):
-        r = np.minimum(slope / (2 * np.maximum(curvature, 1e-300)), v)
-        return (slope * r - curvature * r**2 - penalty * v * v).max() >= 0
-
-    low, high = 0.0, 10 * kappa * (1 + kappa * nu) / penalty
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if possible(middle) else (low, middle)
-    return low
-
-
-@pytest.mark.claim("erm-beyond-ls-sensitivity")
-@pytest.mark.parametrize(
-    ("m", "lam", "kappa"), [(1000, 0.01, 1.0), (30, 0.2, 0.5), (200, 0.1, 3.0)]
-)
-def test_sharp_bound_is_the_maximum_of_the_proof(m, lam, kappa):
-    nu = fit_norm_factor(regularization=lam, kappa=kappa)
-    found = min(_largest_norm(lam * m, kappa, nu), 2 * nu)
-    bound = least_squares_stability(regularization=lam, n_records=m, label_bound=1.0, kappa=kappa)
-    assert found == pytest.approx(bound, rel=3e-4)
-    assert found <= bound * (1 + 1e-9)
-
-
 @pytest.mark.claim("erm-beyond-ls-sensitivity")
 def test_table_of_bounds_beside_the_worst_pair():
     table = bounds_beside_worst([0.01, 9.0], n_records=1000, kappa=0.8)
@@ -203,17 +157,6 @@ def test_table_of_bounds_beside_the_worst_pair():
     assert (table["sharp"] / table["worst"]).max() < 1.03
     numpy_numbers = {name: np.float64(value) for name, value in rule.items() if name != "n_records"}
     assert least_squares_stability(**numpy_numbers, n_records=1000) == table["sharp"][1]
-
-
-@pytest.mark.claim("erm-beyond-ls-sensitivity")
-def test_limit_and_triangle_bound_by_algebra():
-    """SymPy: the limit of triangle over printed, and 2 sin t (1 + a cos t) <= 2 + a."""
-    k, lam, t = sp.symbols("kappa lambda t", positive=True)
-    triangle = k / lam * (2 + k / (2 * sp.sqrt(lam)))
-    printed = 2 * k * (k + 1) / lam ** sp.Rational(3, 2)
-    assert sp.simplify(sp.limit(triangle / printed, lam, 0) - k / (4 * (k + 1))) == 0
-    identity = 2 * sp.sin(t) * (1 + k * sp.cos(t)) - (2 * sp.sin(t) + k * sp.sin(2 * t))
-    assert sp.simplify(sp.expand_trig(identity)) == 0
 
 
 @pytest.mark.claim("erm-beyond-ls-sensitivity")

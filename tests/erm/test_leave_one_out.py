@@ -56,27 +56,6 @@ def test_every_replacement_is_that_of_a_refit(m, q, exponent, width, seed):
             assert table[i, j] == pytest.approx(expected, rel=1e-7, abs=1e-9)
 
 
-@pytest.mark.claim("erm-ls-CL")
-def test_the_identity_of_one_added_record():
-    """f_z = h + (y - h(x)) / (lambda m + k(x)) k with the residual kernel k of the common records.
-
-    The identity is checked in coefficients, and the three facts of the bound: k has norm at most
-    kappa, k(x) >= 0, h has norm at most M nu.
-    """
-    for m, lam in ((2, 0.3), (9, 0.05), (20, 1.5)):
-        K, y = _pool(m, 0, 0.4)
-        alpha, last = lam * m, m - 1
-        h = _refit(K, y, list(range(last)), alpha)
-        weights = np.linalg.solve(K[:last, :last] + alpha * np.eye(last), K[:last, last])
-        residual = np.append(-weights, 1.0)
-        value = K[last] @ residual
-        f = h + (y[last] - K[last] @ h) / (alpha + value) * residual
-        assert f == pytest.approx(_refit(K, y, list(range(m)), alpha), abs=1e-12)
-        assert _norm(residual, K) <= 1 + 1e-12
-        assert value >= 0
-        assert _norm(h, K) <= (1 / (2 * math.sqrt(lam)) if lam <= 1 else 1 / (1 + lam)) + 1e-12
-
-
 @pytest.mark.claim("erm-beyond-ls-sensitivity")
 def test_worst_replacement_is_the_maximum_over_labels_and_below_the_bound():
     m, q, lam = 20, 30, 0.05
@@ -96,14 +75,6 @@ def test_worst_replacement_is_the_maximum_over_labels_and_below_the_bound():
     assert worst.distance == pytest.approx(_norm(base - other, K), rel=1e-10)
     bound = least_squares_stability(regularization=lam, n_records=m, label_bound=1.0)
     assert 0.2 * bound < worst.distance <= bound
-
-
-def test_replacing_a_record_by_itself_moves_nothing():
-    K, y = _pool(6, 0, 0.5)
-    near = RidgeNeighbours(K, y, regularization=0.1)
-    assert near.replacement_distances(K, np.ones(6), y).diagonal() == pytest.approx(
-        np.zeros(6), abs=1e-7
-    )
 
 
 def test_repeated_points_are_welcome():

@@ -56,17 +56,6 @@ def test_one_record_by_hand(loss, y, coefficient):
 
 
 @pytest.mark.claim("erm-eq1")
-def test_one_logistic_record_by_bisection():
-    """2 lambda c = 1 / (1 + e^c) has its root at .33740 for lambda = .617..., by bisection."""
-    low, high = 0.0, 1.0
-    for _ in range(80):
-        middle = (low + high) / 2
-        low, high = (middle, high) if 2 * middle < 1 / (1 + math.exp(middle)) else (low, middle)
-    fit = fit_kernel([[1.0]], [1.0], loss="logistic", regularization=1.0, tol=1e-24)
-    assert fit.coefficients[0] == pytest.approx(low, rel=1e-12)
-
-
-@pytest.mark.claim("erm-eq1")
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("lam", [1.0, 0.01])
 def test_no_general_optimiser_does_better(loss, lam):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import expon, kstest
 
-from dplit.audit import audit_hits, gamma_noise_test, run_controls
+from dplit.audit import gamma_noise_test, run_controls
 from dplit.erm.losses import gaussian_kernel, linear_kernel
 from dplit.erm.repairs import BudgetExhaustedError, QueryOracle, query_scale
 from dplit.streams import stream
@@ -95,35 +95,3 @@ def test_budget_and_memory():
     np.testing.assert_array_equal(oracle.answer([[1.0, 0.0]]), first[1:2])
     with pytest.raises(BudgetExhaustedError):
         oracle.answer([[5.0, 0.0]])
-
-
-@pytest.mark.claim("erm-beyond-queries")
-def test_two_answers_no_longer_cancel_the_noise():
-    """Hinge pair on the line, records at 1: the difference that revealed the shift is noisy now.
-
-    Event: the answer at 1 exceeds the one at -1, the likelihood-ratio test of the pair. 3,000 runs
-    a side at confidence 0.9999; with half the noise it is caught.
-    """
-    m, lam, eps, runs = 101, 0.1, 1.0, 3_000
-    slope, change = 0.5 / (lam * m), 1 / (lam * m)
-    noise = {}
-    for w in (slope, -slope):
-        rng = stream(0, "query-audit", "noise", int(w > 0))
-        oracles = (
-            QueryOracle(
-                lambda X, Z: X @ Z.T, [[1.0]], [w], sensitivity=change, epsilon=eps,
-                n_queries=2, rng=rng,
-            )
-            for _ in range(runs)
-        )  # fmt: skip
-        noise[w] = np.array([oracle.answer([[1.0], [-1.0]]) for oracle in oracles]) - [w, -w]
-
-    def alarm(factor):
-        ratios = [
-            np.clip((np.array([w, -w]) + factor * noise[w]) * [1, -1], -slope, slope).sum(axis=1)
-            for w in (slope, -slope)
-        ]
-        hits = [int(np.sum(ratio > 1.5 * slope)) for ratio in ratios]
-        return audit_hits(*hits, runs, epsilon=eps, confidence=0.9999).violated
-
-    assert run_controls(alarm).sound

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,9 +10,9 @@ import pytest
 
 from benchmarks import archive_rivals
 from dplit.face_off.choice import ranked
+from tests.archives import archived
 
-ROOT = Path(__file__).resolve().parents[2]
-ARCHIVE = json.loads((ROOT / "results" / "rivals.json").read_text(encoding="utf8"))
+ARCHIVE = archived("rivals")
 TABLES = ARCHIVE["tables"]
 
 

@@ -192,7 +192,7 @@ def test_it_is_the_map_of_scikit_learn() -> None:
 # --- frequencies and kernels -----------------------------------------------------------------
 
 
-@pytest.mark.claim("dprf-thm6", "dprf-eq2", "dprf-eq3")
+@pytest.mark.claim("dprf-thm6", "dprf-eq2", "dprf-eq3", "dprf-ass1")
 def test_frequencies_have_variance_two_gamma() -> None:
     """2e5 draws, two-sided chi-square at 1e-5; power > 0.999 at a 2.5 % error of the scale.
 
@@ -220,7 +220,7 @@ def test_frequencies_are_nested() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("gamma", [0.05, 0.5])
-@pytest.mark.claim("dprf-thm6", "dprf-eq2", "dprf-eq3")
+@pytest.mark.claim("dprf-thm6", "dprf-eq2", "dprf-eq3", "dprf-ass1")
 def test_gram_matrices_are_within_hoeffding_of_the_kernel(kind: str, gamma: float) -> None:
     """Theorem 6 (Bochner) by Monte Carlo: 1e4 frequencies, 55 pairs, real and imaginary part.
 

@@ -47,20 +47,6 @@ def test_law_by_enumerating_all_passes_of_a_tiny_sample():
 
 
 @pytest.mark.claim("margin-beyond-dup")
-def test_law_against_counting():
-    """10^6 passes: five standard errors at every value with mass; kills a wrong phase size."""
-    law = copy_law(1000)
-    drawn = draw_squared_copies(1000, size=10**6, rng=stream(0, "copies", "data"))
-    assert law.probabilities.sum() + law.beyond == pytest.approx(1.0, abs=1e-12)
-    for value in (0, 1, 2, 3, 4, 5, 9):
-        p = law.probabilities[value]
-        assert np.mean(drawn == value) == pytest.approx(p, abs=5 * math.sqrt(p / 10**6))
-    sizes = np.array(_phase_sizes(1000))
-    mean = np.sum(sizes / 1000 * 0.999 + (sizes / 1000) ** 2)
-    assert float(law.values @ law.probabilities) == pytest.approx(mean, rel=1e-12)
-
-
-@pytest.mark.claim("margin-beyond-dup")
 def test_what_a_law_leaves_out_counts_as_broken():
     """A law cut off early keeps a delta that is never too small. Kills a mixture without the mass
     beyond its law, and one that is not counted for every phase."""

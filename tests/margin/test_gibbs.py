@@ -10,7 +10,6 @@ import pytest
 from scipy.stats import norm
 
 from dplit.margin import exponential as gibbs
-from dplit.margin.data import margin_data
 from dplit.streams import stream
 from dplit_studies.margin.exact import arc_law, constant_arcs
 from tests.margin.levels import levels_agree
@@ -89,23 +88,6 @@ def test_prior_mass_against_points_on_the_sphere():
     assert s * a / math.sqrt(1 - a * a) == pytest.approx(z, rel=1e-12)
     plain = norm.isf(gibbs.prior_mass(z, normalized_margin=a, sharpened=False))
     assert plain == pytest.approx(z / a, rel=1e-12)
-
-
-@pytest.mark.claim("margin-beyond-gibbs")
-def test_share_of_draws_above_the_bound():
-    """40 draws at m = 60, d = 80, margin 0.8, beta = 0.05: at most 10 above the bound.
-
-    Binomial(40, 0.05) exceeds 10 with probability below 1e-5.
-    """
-    options = {"normalized_margin": 0.8, "n_samples": 60, "epsilon": 2.0, "beta": 0.05}
-    bound = gibbs.gaussian_prior_bound(**options)
-    over = 0
-    for trial in range(40):
-        data = stream(0, "share", "data", trial)
-        X, y = margin_data(60, 80, margin=0.8, rng=data, lean=True)
-        noise = stream(0, "share", "noise", trial)
-        over += gibbs.watched_prior_draw(X, y, epsilon=2.0, rng=noise).error > bound
-    assert over <= 10
 
 
 def test_margin_one_has_no_rest():

@@ -235,23 +235,6 @@ def test_sizes_none_and_zero() -> None:
     assert mechanisms.gaussian_noise((0, 2), sigma=1.0, rng=rng, complex=True).shape == (0, 2)
 
 
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (lambda r: mechanisms.gaussian_noise(3, sigma=0.0, rng=r), ValueError, "sigma must be"),
-        (lambda r: mechanisms.laplace_noise(2.5, scale=1.0, rng=r), TypeError, "shape must be"),
-        (lambda r: mechanisms.cube_noise(0, rate=1.0, rng=r), ValueError, "dimension must"),
-        (lambda r: mechanisms.gamma_norm_noise(0, rate=1.0, rng=r), ValueError, "dimension must"),
-        (lambda r: mechanisms.gamma_norm_noise(2, rate=0.0, rng=r), ValueError, "rate must be"),
-    ],
-)
-def test_samplers_refuse_bad_arguments(
-    call: Callable[[Any], Any], error: type[Exception], message: str
-) -> None:
-    with pytest.raises(error, match=message):
-        call(np.random.default_rng(0))
-
-
 # ---------------------------------------------------------------------------- selection
 
 SCORES = np.array([0.0, 1.0, 1.5, 3.0, -1.0])
@@ -481,35 +464,13 @@ def test_selection_refuses_bad_scores(scores: Any, error: type[Exception], messa
         mechanisms.exponential_mechanism(scores, epsilon=1.0, sensitivity=1.0, rng=rng)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"epsilon": 0.0}, "epsilon must be positive"),
-        ({"epsilon": 1e300, "sensitivity": 1e-300}, "must be positive and finite"),
-    ],
-)
-def test_exponential_mechanism_refuses_bad_arguments(
-    arguments: dict[str, Any], message: str
-) -> None:
-    complete = {"epsilon": 1.0, "sensitivity": 1.0, **arguments}
-    with pytest.raises(ValueError, match=message):
-        mechanisms.exponential_mechanism([1.0], rng=np.random.default_rng(0), **complete)
-
-
-@pytest.mark.parametrize(
-    ("widths", "beta", "message"),
-    [
-        ([1.0], 0.1, "one entry per score, got 1 for 2"),
-        ([1.0, 0.0], 0.1, "sensitivities must be positive"),
-        ([1.0, 1.0], 1.0, r"beta must be in \(0, 1\)"),
-    ],
-)
-def test_generalized_mechanism_refuses_bad_arguments(
-    widths: list[float], beta: float, message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
+def test_budgets_and_sensitivities_that_do_not_fit_are_refused() -> None:
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match="must be positive and finite"):
+        mechanisms.exponential_mechanism([1.0], epsilon=1e300, sensitivity=1e-300, rng=rng)
+    with pytest.raises(ValueError, match="one entry per score, got 1 for 2"):
         mechanisms.generalized_exponential_mechanism(
-            [0.0, 1.0], widths, epsilon=1.0, beta=beta, rng=np.random.default_rng(0)
+            [0.0, 1.0], [1.0], epsilon=1.0, beta=0.1, rng=rng
         )
 
 

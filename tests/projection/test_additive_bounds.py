@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg import hadamard
-from scipy.optimize import brentq, minimize
+from scipy.optimize import brentq
 from scipy.stats import chi
 from sklearn.linear_model import Ridge
 
@@ -32,7 +32,6 @@ from dplit.projection.regression import (
 )
 from dplit.streams import stream
 from dplit_studies.projection.additive import (
-    additive_errors,
     perturbation_ratios,
     planted_problem,
 )
@@ -68,17 +67,6 @@ def test_theorem_1_with_the_symbols_of_the_paper(epsilon):
     expected = 1 + (v / (1 - v) * (1 + root_snr(X, y))) ** 2
     assert improved == pytest.approx(expected, rel=1e-9)
     assert improved < value
-
-
-@pytest.mark.claim("proj-thm1", "proj-beyond-thm1")
-@pytest.mark.parametrize("epsilon", [2.0, 3.0])
-def test_releases_stay_below_both_bounds_and_far_below_the_printed_one(epsilon):
-    """The bounds fail with probability 0.05, in truth never: 60 errors are 30 times smaller."""
-    X, y = _toy()
-    errors = additive_errors(X, y, epsilon=epsilon, size=60, rng=stream(0, "test-thm1", "noise"))
-    improved = theorem1_bound(X, y, epsilon=epsilon, failure=0.05, improved=True)
-    assert errors.max() <= improved <= theorem1_bound(X, y, epsilon=epsilon, failure=0.05)
-    assert improved - 1 > 30 * (errors.mean() - 1)
 
 
 @pytest.mark.claim("proj-thm1")
@@ -144,23 +132,6 @@ def test_the_improved_bound_is_attained_as_the_snr_grows(u):
     excess = perturbation_bound(X, y, E, improved=True) - 1
     assert 0.999 * excess < eta - 1 <= excess * (1 + 1e-9)
     assert eta - 1 == pytest.approx((u / (1 - u) * 1e4) ** 2, rel=1e-6)
-
-
-@pytest.mark.claim("proj-beyond-thm1")
-def test_an_adversary_does_not_beat_the_improved_bound():
-    """Ascent over X, y and E of shape (3, 2) comes near 1 and never passes it."""
-
-    def ratio(v):
-        X, y, E = v[:6].reshape(3, 2), v[6:9], v[9:].reshape(3, 2)
-        E = E * 0.5 * np.linalg.svd(X)[1][-1] / np.linalg.norm(E, 2)
-        eta = relative_error(least_squares(X + E, y), X, y)
-        return (eta - 1) / (perturbation_bound(X, y, E, improved=True) - 1)
-
-    start = np.array([1, 0, 0, 1, 0, 0, 3, 0.1, 1, -1, 0.1, 0, 0.1, 0.1, 0])
-    options = {"maxiter": 600, "maxfev": 600}
-    found = minimize(lambda v: -ratio(v), start, method="Nelder-Mead", options=options)
-    assert ratio(start) < 0.6
-    assert 0.65 < -found.fun <= 1 + 1e-9
 
 
 @pytest.mark.claim("proj-prop3")

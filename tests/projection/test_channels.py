@@ -93,17 +93,6 @@ def test_scale_total_variation_is_the_integral_of_the_densities(n):
     assert scale_total_variation(a, a, n_samples=n) == 0.0
 
 
-def test_pair_reduces_to_the_scale_channel():
-    """Equal covariances but for one direction: both routes are deterministic."""
-    v = 2.5
-    factors = _factors(np.diag([1.0, 3.0]), np.diag([v, 3.0]))
-    for n in (1, 6, 200):
-        value, _ = _pair_information(factors, n_samples=n)
-        assert value == pytest.approx(scale_information([1.0, v], n_samples=n).value, abs=2e-7)
-        distance = _pair_total_variation(factors, n_samples=n)
-        assert distance == pytest.approx(scale_total_variation(1.0, v, n_samples=n), abs=1e-9)
-
-
 def test_pair_is_symmetric_and_takes_arrays():
     first, second = np.array([[1.5, 0.4], [0.4, 1.2]]), np.array([[1.1, -0.3], [-0.3, 2.0]])
     one, other = _factors(first, second), _factors(second, first)

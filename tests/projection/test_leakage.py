@@ -122,24 +122,6 @@ def test_generalised_eigenvalues_without_cancellation():
     assert a == pytest.approx(b, rel=1e-4)
 
 
-@pytest.mark.claim("proj-lemma2")
-def test_outlying_response_gives_the_coherent_channel_of_the_orthogonal_part():
-    """A huge y_1 reveals s_1 in the direction b; what is left of a is orthogonal to it.
-
-    The limit is the mean over chi-square of a binary Gaussian channel, by another quadrature.
-    """
-    from dplit.projection.projection import public_sketch_leakage
-
-    X, y = _data(40, 3)
-    y[0] = 1e5
-    channel = EntryChannel(*(part[0, 1] for part in entry_channels(X, y, variance=0.0)))
-    rest = X[1:]
-    orthogonal = np.linalg.inv(rest.T @ rest)[1, 1]
-    assert channel.det / channel.bb == pytest.approx(orthogonal, rel=1e-4)
-    expected = public_sketch_leakage(variance=1 / orthogonal, n_components=25)
-    assert binary_leakage(channel, n_components=25)[0] == pytest.approx(expected, rel=1e-3)
-
-
 @pytest.mark.claim("proj-cor1", "proj-lemma2")
 def test_a_single_column_is_a_scale_channel():
     """x in {0, 1} beside two ones: variances 2 and 3, by the closed form of the crossing."""

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-import sympy as sp
 from scipy.integrate import quad
 from scipy.stats import norm
 
@@ -17,13 +16,6 @@ from dplit.projection.information import scale_information
 def sixteen(nu, n=1):
     """Bound (16) in bits."""
     return n * math.log1p(1 / nu) / math.log(4)
-
-
-def test_both_bounds_have_one_leading_term():
-    u, n = sp.symbols("u n", positive=True)
-    coherent, noncoherent = sp.log(1 + n * u) / 2, n * sp.log(1 + u) / 2
-    for bound in (coherent, noncoherent):
-        assert sp.simplify(sp.limit(bound / u, u, 0) - n / 2) == 0
 
 
 @pytest.mark.claim("proj-rem1")

@@ -7,7 +7,6 @@ import math
 import numpy as np
 import pytest
 
-from dplit.audit import delta_lower_bound, run_controls
 from dplit.mechanisms import gaussian_delta
 from dplit.projection.leakage import row_delta, row_epsilon, row_variance
 from dplit.streams import stream
@@ -45,29 +44,3 @@ def test_three_functions_invert_each_other_on_the_safe_side(n, change):
         assert back == pytest.approx(epsilon, rel=1e-6)
     assert row_epsilon(delta=0.9, variance=1e6, n_components=n, row_change=change) == 0.0
     assert row_epsilon(delta=1e-5, variance=1e-30, n_components=n, row_change=change) == math.inf
-
-
-@pytest.mark.claim("proj-beyond-statistics")
-def test_audit_of_a_row_with_public_projection():
-    """Likelihood-ratio event of the release and S: 4000 runs a side, confidence 0.9999.
-
-    epsilon = 1, delta = 0.1 claimed; half the noise has delta 0.45, 30 standard errors above.
-    """
-    n, change = 20, 2.0
-    variance = row_variance(epsilon=1.0, delta=0.1, n_components=n, row_change=change)
-    rng, runs = stream(0, "rows-audit", "noise"), 4000
-
-    def alarm(factor):
-        counts = []
-        for present in (True, False):
-            s = rng.standard_normal((runs, n))
-            noise = factor * math.sqrt(variance) * rng.standard_normal((runs, n))
-            mean = change * s
-            seen = noise + (mean if present else 0.0)
-            loss = (np.sum(mean * seen, axis=1) - np.sum(mean**2, axis=1) / 2) / (
-                factor**2 * variance
-            )
-            counts.append(int(np.sum(loss > 1.0)))
-        return delta_lower_bound(*counts, runs, epsilon=1.0, confidence=0.9999) > 0.1
-
-    assert run_controls(alarm).sound

@@ -98,15 +98,6 @@ def test_bartlett_factor_has_the_degrees_of_freedom_of_its_rows(rows, columns):
             assert abs(np.mean(upper)) < 4.5 / math.sqrt(upper.size)
 
 
-@pytest.mark.claim("proj-beyond-samplers")
-def test_gram_of_a_bartlett_factor_has_the_trace_of_a_gaussian_matrix():
-    rng = stream(0, "test-trace", "noise")
-    for rows in (7, 3):
-        traces = [np.sum(bartlett_factor(rows, 4, rng=rng) ** 2) for _ in range(SIZE)]
-        plain = np.sum(rng.standard_normal((SIZE, rows, 4)) ** 2, axis=(1, 2))
-        assert ks_2samp(traces, plain).pvalue > ALPHA
-
-
 def test_draws_follow_their_generator_only():
     problem = spectrum(*_data(30))
     for draw in (

@@ -102,15 +102,6 @@ def test_corrections_hold_for_all_sizes(n, failure):
 
 
 @pytest.mark.claim("dprf-rem-gamma")
-def test_constant_of_the_gamma_remark_by_algebra():
-    n, eps, gap, failure = sp.symbols("N epsilon g delta", positive=True)
-    scale = 2 / sp.sqrt(n * gap) / eps  # Delta / epsilon
-    chebyshev = n * scale + sp.sqrt(2 / failure) * sp.sqrt(n) * scale
-    printed = sp.sqrt(2 / (gap * eps**2)) * (sp.sqrt(n) + sp.sqrt(2 / failure))
-    assert sp.simplify(chebyshev / printed) == sp.sqrt(2)
-
-
-@pytest.mark.claim("dprf-rem-gamma")
 @pytest.mark.parametrize(
     ("n", "numbers", "probability"),
     [(1000, (107.33, 151.8, 134.5), 2.27e-7), (4000, (196.8, 278.3, 260.9), 0.0)],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import partial
 
 import mpmath as mp
@@ -11,8 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from dplit.features import complex_features, phased_cosine_features, random_frequencies
-from dplit.mechanisms import classical_gaussian_sigma, gaussian_delta
+from dplit.features import complex_features, random_frequencies
 from dplit.random_features.interpolation import gram_matrix, min_norm_fit
 from dplit.random_features.sensitivity import (
     forced_label_pair,
@@ -85,23 +83,6 @@ def test_lemma9_is_sharp_among_pairs_with_well_conditioned_gram_matrices():
     assert lemma9_bound(n_components=1, eta=eta) == pytest.approx(4.0)
 
 
-@pytest.mark.claim("dprf-lem9")
-def test_label_change_within_factor_two_of_lemma9_where_it_applies():
-    """m = 200, N = 4000, wide spacing: Lemma 9's event holds and is loose by less than 2.
-
-    A single label changes by 2 (from 1 to -1, the other labels 0), so the distance is at least
-    2/sqrt(N), while the bound is 4/sqrt(N).
-    """
-    rng = stream(0, "lemma9", "data")
-    frequencies = random_frequencies(5, 4000, gamma=800.0, rng=stream(0, "lemma9", "public"))
-    A = complex_features(rng.standard_normal((200, 5)), frequencies, normalize=False)
-    gram = gram_matrix(A)
-    assert np.linalg.eigvalsh(gram)[0] / 4000 >= 0.25
-    worst = 2 * label_sensitivities(gram).max()
-    bound = lemma9_bound(n_components=4000, eta=0.375)
-    assert interpolator_lower_bound(2.0, math.sqrt(4000)) <= worst <= bound < 2 * worst
-
-
 def _kernel_profile(s):
     """Return mu and delta(1) of the pair with 60 digits, straight from the kernel."""
     with mp.workdps(60):
@@ -171,47 +152,6 @@ def test_labels_forced_by_f1_break_the_bound():
         )
         assert found.distance > found.bound
     assert found.delta > 0.9
-
-
-def test_forced_labels_by_the_kernel_with_50_digits():
-    """The asymptotic distance of the last test is the kernel's, to first order in h."""
-    with mp.workdps(50):
-        h, s2 = mp.mpf("1e-5"), mp.mpf(40)
-        x = [-h, mp.mpf(0), h]
-        K = mp.matrix(3, 3)
-        for i in range(3):
-            for j in range(3):
-                K[i, j] = mp.exp(-s2 * (x[i] - x[j]) ** 2 / 2)
-        y = mp.matrix([mp.sqrt(1 + abs(t)) / 2 for t in x])
-        inverse = K**-1
-        distance = abs((inverse * y)[2]) / mp.sqrt(inverse[2, 2])
-    assert float(distance) == pytest.approx(1 / (2 * math.sqrt(2) * 40 * 1e-5), rel=1e-3)
-
-
-def test_near_duplicates_among_many_records_with_normalised_real_features():
-    rng = stream(0, "many", "data")
-    public = stream(0, "many", "public")
-    frequencies = random_frequencies(5, 1000, gamma=20.0, rng=public)
-    features = partial(
-        phased_cosine_features,
-        frequencies=frequencies,
-        phases=public.uniform(0, 2 * np.pi, 1000),
-    )
-    two, others = near_duplicate_pair(0.001), rng.standard_normal((98, 5))
-    old, new = (
-        np.vstack([np.pad(X, ((0, 0), (0, 4))), others]) for X in (two.X, two.X_other)
-    )  # fmt: skip
-    y = np.append(two.y, np.zeros(98))
-    pair = replace(two, X=old, X_other=new, y=y, y_other=y)
-    found = measure_pair(pair, features, **PAPER)
-    claimed = lemma9_bound(n_components=1, eta=PAPER["eta"])  # for rows of norm 1
-    assert claimed == pytest.approx(4.0)
-    assert found.distance > 40 * claimed
-    sigma = classical_gaussian_sigma(
-        epsilon=PAPER["epsilon"], delta=PAPER["delta"], sensitivity=claimed
-    )
-    left = gaussian_delta(epsilon=PAPER["epsilon"], sigma=sigma, sensitivity=found.distance)
-    assert left > 1 - 1e-6
 
 
 def test_pairs_are_neighbours_with_labels_of_norm_at_most_one():

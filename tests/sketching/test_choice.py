@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import json
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,9 +38,9 @@ from dplit_studies.sketching.choice_map import (
     losses,
     summary,
 )
+from tests.archives import archived
 
-ROOT = Path(__file__).resolve().parents[2]
-ARCHIVE = json.loads((ROOT / "results" / "sketching_choice.json").read_text(encoding="utf8"))
+ARCHIVE = archived("sketching_choice")
 
 OURS = [name for name in CANDIDATES if name not in ("grid", "tree")]
 

@@ -328,6 +328,13 @@ def test_finite_records_of_any_size_neither_raise_nor_warn(kind: Kind, value: fl
         assert (gap <= 3 * chosen.feature_error).all()
 
 
+def test_a_quadratic_record_is_clamped_before_it_is_scaled() -> None:
+    """Entries beyond 1e150 count as 1e150, whatever they are; kills the clip left out."""
+    adder = _sums.QuadraticAdder(_map("quadratic"), 2)
+    far = adder._records(np.array([[1e308, -1e200, 1e150], [1e160, 0.0, -1e150]]))
+    np.testing.assert_array_equal(far, adder._records(np.array([[1.0, -1, 1], [1, 0, -1]]) * 1e150))
+
+
 @pytest.mark.parametrize("frequency", [0.0, 1e-320, 1e-150, 1e150, 1e300])
 def test_frequencies_of_any_size_give_features_of_modulus_one(frequency: float) -> None:
     """Default bounds from the smallest to the largest power of two; kills their overflow."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,9 +13,9 @@ from scipy.stats import norm
 import dplit_studies.erm.choice_map as module
 from dplit.erm.choice import LEARNT, Facts, LaplaceAnswers, configure, gain, penalty
 from dplit.streams import stream
+from tests.archives import archived
 
-ROOT = Path(__file__).resolve().parents[3]
-ARCHIVE = json.loads((ROOT / "results" / "erm_choice.json").read_text(encoding="utf8"))
+ARCHIVE = archived("erm_choice")
 
 
 def test_errors_by_hand() -> None:

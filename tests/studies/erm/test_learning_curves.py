@@ -135,13 +135,6 @@ def test_slope_recovers_a_planted_power_and_its_error():
     assert np.mean(errors) == pytest.approx(np.std(slopes), rel=0.1)
 
 
-def test_slope_of_an_exact_power_is_exact():
-    values = [[1.0, 0.5, 0.25], [2.0, 1.0, 0.5], [3.0, 1.5, 0.75]]
-    slope = learning_curves.log_slope(values, [1, 4, 16])
-    assert slope.mean == pytest.approx(-0.5, rel=1e-12)
-    assert slope.se < 1e-12
-
-
 def test_settings_are_the_four_of_the_chapter():
     assert [(s.beta, s.epsilon) for s in learning_curves._HINGE_SETTINGS] == [
         (0.25, None), (0.5, None), (0.25, 0.5), (0.5, 0.5)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,9 +18,9 @@ from dplit.margin.exponential import gaussian_prior_draw
 from dplit.margin.projected import pure_components
 from dplit.streams import stream
 from dplit_studies.margin.choice_map import _noisy_mean, weights_of
+from tests.archives import archived
 
-ROOT = Path(__file__).resolve().parents[3]
-ARCHIVE = json.loads((ROOT / "results" / "margin_choice.json").read_text(encoding="utf8"))
+ARCHIVE = archived("margin_choice")
 
 
 @pytest.mark.parametrize("law", module.LAWS)

@@ -105,13 +105,6 @@ def test_one_data_set_of_the_figure_can_be_taken_out(rows):
         rows["none"]
 
 
-def test_results_depend_on_the_seed_and_not_on_the_number_of_trials(rows):
-    again = row_curves(seed=3, n_repeats=1, positions=(1, 2), responses=("unit", "noise"))
-    np.testing.assert_array_equal(again["unit"].fitted.of("raw"), rows["unit"].fitted.of("raw")[:1])
-    first, second = again["unit"].drawn.of("log"), rows["unit"].drawn.of("log")
-    np.testing.assert_array_equal(first, second[:1])
-
-
 def _small_release(rng, rows):
     """A design and two responses that share their residual."""
     X = rng.uniform(-1, 1, (rows, 4))

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import chi2, norm
+from scipy.stats import norm
 
 from dplit.datasets.classification import scaled_table
 from dplit.mechanisms import gaussian_epsilon
@@ -32,28 +32,16 @@ def test_one_mixture_by_the_normal_law() -> None:
         assert found == pytest.approx(max(gaps), abs=1e-6)
 
 
-def test_the_other_order_is_never_larger() -> None:
-    """Delta of the table without the record against the one with it, over 2,000 settings."""
-    rng = np.random.default_rng(1)
-    for _ in range(2000):
-        m, h = int(math.exp(rng.uniform(0.0, 8.0))), math.exp(-rng.uniform(0.01, 8.0))
-        epsilon = math.exp(rng.uniform(-4.0, 3.0))
-        size = max(-m * math.log1p(-h) - 2.0 * epsilon, 0.0) * (1.0 - h) / h
-        other = chi2.cdf(size / (1.0 - h), m) - math.exp(epsilon) * chi2.cdf(size, m)
-        found = prior_work.exact_delta(epsilon=epsilon, floor=1.0 / h, n_components=m)
-        assert other <= found * (1.0 + 1e-9) + 1e-15
-
-
 def test_the_law_is_that_of_a_record_left_out_of_a_table() -> None:
     """Mixtures of a table with and without a record, whose log densities are compared.
 
-    The record is as unlike the others as the floor allows. 20,000 releases each; five standard
-    errors: false alarm below 1e-5. Kills a leverage 1 / (1 + floor), which would halve delta.
+    The record is as unlike the others as the floor allows. 200,000 releases each; five standard
+    errors: false alarm below 1e-5. Kills a leverage 1 / (1 + floor), of delta .037 for .062.
     """
     rng = np.random.default_rng(0)
     rest = math.sqrt(3.0) * np.eye(2)  # without the record the floor is 3, with it 4 along it
     table = np.vstack([rest, [1.0, 0.0]])
-    m, epsilon, count = 3, 0.3, 20_000
+    m, epsilon, count = 3, 0.3, 200_000
     with_it, without = table.T @ table, rest.T @ rest
     Z = rng.standard_normal((2, count, m, 2))
     told = []

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,9 +15,9 @@ from dplit.random_features._certified import balanced_penalty
 from dplit.random_features.sensitivity import record_sensitivity
 from dplit.streams import stream
 from dplit_studies.random_features import choice_map
+from tests.archives import archived
 
-ROOT = Path(__file__).resolve().parents[3]
-ARCHIVE = json.loads((ROOT / "results" / "random_features_choice.json").read_text("utf8"))
+ARCHIVE = archived("random_features_choice")
 
 
 @pytest.mark.parametrize("shape", choice_map.SHAPES)

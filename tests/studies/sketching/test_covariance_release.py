@@ -1,4 +1,4 @@
-"""Noisy second moments: scales, sensitivities, law of the noise, audit."""
+"""Noisy second moments: scales, sensitivities, law of the noise."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy.stats import gamma, kstest
 
-from dplit.audit import audit_event, run_controls
 from dplit.mechanisms import gaussian_sigma
 from dplit.streams import stream
 from dplit_studies.sketching.models import (
@@ -89,31 +88,6 @@ def test_gamma_noise_is_a_law_of_the_frobenius_norm(neighboring):
     parts = np.array(draws)[:, [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]] ** 2
     ratio = parts[:, 3:].mean() / parts[:, :3].mean()
     assert ratio == pytest.approx(0.5, rel=0.1)  # five standard errors, 1e-6
-
-
-def test_audit_with_both_controls():
-    """Optimal test of one record against none at (1, 0.05); 800 runs a side, confidence 0.9999.
-
-    delta is 0.05 with the right noise and 0.34 with half of it.
-    """
-    x = np.ones((1, 4)) / 2.0
-    sigma = covariance_scale(4, epsilon=1.0, delta=0.05)
-
-    def alarm(factor):
-        def release(X, rng):
-            records = np.zeros((1, 4)) if X is None else X
-            clean = records.T @ records
-            noisy = _noisy_covariance(records, epsilon=1.0, delta=0.05, rng=rng)
-            return clean + factor * (noisy.moments - clean)
-
-        level = 0.5 + 1.0 * (factor * sigma) ** 2
-        audit = audit_event(
-            release, x, None, lambda s: (x @ s @ x.T)[0, 0] >= level, runs=800, epsilon=1.0,
-            delta=0.05, confidence=0.9999, rng=stream(0, "covariance-audit", "noise"),
-        )  # fmt: skip
-        return audit.violated
-
-    assert run_controls(alarm).sound
 
 
 def test_rows_are_clipped_and_statement_is_kept():
