@@ -117,7 +117,6 @@ def half_a_minute() -> Iterator[None]:
     signal.signal(signal.SIGALRM, before)
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.usefixtures("half_a_minute")
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_bad_argument_is_an_error_that_names_it(name: str) -> None:

@@ -424,7 +424,7 @@ def test_default_clipping_grows_where_the_budget_allows_800_steps() -> None:
 
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("n", [5, 3000])
-@pytest.mark.filterwarnings("ignore:about .* records")
+@pytest.mark.filterwarnings("ignore:about .* records")  # five are too few, and it says so
 def test_default_penalty_follows_the_noise_alone(n: int, intercept: bool) -> None:
     """``sigma_ sqrt(d)`` in unit bounds, whatever the records and their number are."""
     X, y = regression(n, 3)

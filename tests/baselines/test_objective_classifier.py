@@ -22,7 +22,7 @@ from dplit.baselines import (
 )
 from dplit.streams import stream
 
-# scikit-learn's own checks, and audits, fit so few records that the estimator warns of its noise
+# many of these data sets are so small that the estimator warns of its noise; one test asks for it
 pytestmark = pytest.mark.filterwarnings("ignore:the noise of")
 
 

@@ -46,7 +46,7 @@ def test_the_mean_of_a_crowd_is_wrong_about_the_few() -> None:
     assert module.law_error("crowd", facts, y @ X) == pytest.approx(0.1, abs=1e-6)
 
 
-@pytest.mark.filterwarnings("ignore:the noise of")
+@pytest.mark.filterwarnings("ignore:the noise of")  # few records: noise is measured
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_the_fast_mean_is_the_estimator_at_a_large_penalty(delta: float) -> None:
     """Lengths of the noise, means of 400, within 5 standard errors; kills a factor of 1.2."""
