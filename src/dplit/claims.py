@@ -546,8 +546,8 @@ def row(
 def error_band(row: Mapping[str, Any]) -> float:
     """Return how far ours may lie from a printed number: four joint standard errors, and reading's.
 
-    >>> error_band(row("a", 1.0, 1.1, paper_se=0.03, ours_se=0.04, reading_error=0.1))
-    0.3
+    >>> error_band(row("a", 10.0, 11.0, paper_se=3.0, ours_se=4.0, reading_error=1.0))
+    21.0
     """
     return 4.0 * float(np.hypot(row["paper_se"], row["ours_se"])) + float(row["reading_error"])
 
