@@ -43,6 +43,7 @@ def test_privacy_by_enumeration_of_all_label_changes():
     x = np.arange(float(m))
     for labels in itertools.product([-1, 1], repeat=m):
         law = cover_law(threshold_splits(x, labels).errors, epsilon=1.0)
+        assert law.sum() == pytest.approx(1.0, rel=1e-12)
         for i in range(m):
             other = np.array(labels)
             other[i] *= -1

@@ -11,11 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import kstest, norm
 from sklearn.linear_model import Ridge
 
-from dplit.projection.additive import (
-    _additive_scale,
-    attenuation_limit,
-    release_additive,
-)
+from dplit.projection.additive import _additive_scale, attenuation_limit, release_additive
 from dplit.projection.capacity import exact_sigma
 from dplit.projection.information import additive_sigma
 from dplit.projection.projection import uniform_limit

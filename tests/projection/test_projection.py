@@ -117,6 +117,7 @@ def test_blocks_do_not_change_the_law_and_entries_are_clipped():
     assert chi_square_noise_test(wild.X, sigma=math.sqrt(size) * 1.2).violated()
 
 
+@pytest.mark.claim("proj-beyond-attenuation")
 @pytest.mark.claim("proj-eq14")
 def test_fit_solves_the_normal_equations():
     X, y = _data(20)

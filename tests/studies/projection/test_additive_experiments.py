@@ -8,11 +8,7 @@ import pytest
 from dplit.projection.projection import uniform_limit
 from dplit.projection.regression import root_snr
 from dplit.streams import stream
-from dplit_studies.projection.additive import (
-    additive_errors,
-    correction_errors,
-    planted_problem,
-)
+from dplit_studies.projection.additive import additive_errors, correction_errors, planted_problem
 
 
 @pytest.mark.parametrize("r", [0.0, 0.3, 17.0])

@@ -112,6 +112,7 @@ def _small_release(rng, rows):
     return X, [signal + w, 0.5 * signal + w]
 
 
+@pytest.mark.claim("proj-beyond-attenuation")
 @pytest.mark.claim("proj-beyond-cost")
 def test_corrected_fits_from_moments_are_those_of_the_release():
     """Exact: dropping the cap or the correction, or using the variance twice, changes the fit."""
