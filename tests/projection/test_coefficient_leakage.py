@@ -33,7 +33,7 @@ def _laws(X, y, variance, n, entry, levels):
     return found
 
 
-@pytest.mark.claim("proj-lemma2", "proj-beyond-scan")
+@pytest.mark.claim("proj-lemma2")
 @pytest.mark.parametrize("variance", [0.0, 2.0])
 def test_law_is_that_of_naive_fits(variance):
     """1500 naive fits: a combination is Student t; Kolmogorov-Smirnov at 1e-4.
@@ -53,7 +53,7 @@ def test_law_is_that_of_naive_fits(variance):
     assert kstest(1.4 * scaled, t(law.df).cdf).pvalue < 1e-4
 
 
-@pytest.mark.claim("proj-lemma2")
+@pytest.mark.claim("proj-lemma2", "proj-beyond-scan")
 @pytest.mark.parametrize("variance", [0.0, 8.0])
 @pytest.mark.parametrize("levels", [[-1.0, 1.0], [-1.0, 0.2, 0.9]])
 def test_all_entries_at_once_have_the_information_of_the_laws(variance, levels):
@@ -81,7 +81,7 @@ def test_all_entries_at_once_have_the_information_of_the_laws(variance, levels):
         assert abs(bits[entry] - wanted) < 4 * math.hypot(error[entry], spread)
 
 
-@pytest.mark.claim("proj-lemma2")
+@pytest.mark.claim("proj-lemma2", "proj-beyond-scan")
 @pytest.mark.parametrize("levels", [[1.0, 1e-2], [1.0, 1e-2, 1e-4, 1e-6]])
 def test_coefficient_of_three_rows_leaks_as_a_cauchy_scale(levels):
     """1/theta - 1 = x s_1/(s_2 + s_3): the exact integral; 4 standard errors, alarm 1e-4."""
