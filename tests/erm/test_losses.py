@@ -8,13 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from dplit.erm.losses import (
-    LOSSES,
-    _check_targets,
-    _fenchel_young,
-    lipschitz_constant,
-    loss_values,
-)
+from dplit.erm.losses import LOSSES, _check_targets, _fenchel_young, lipschitz_constant, loss_values
 from dplit.streams import stream
 
 

@@ -232,6 +232,7 @@ BAD = [
         {"epsilon": 0.0, "delta": 0.1},
         "epsilon must be positive",
     ),
+    (mechanisms.gaussian_epsilon, {"delta": [0.0, 1e-320], "sigma": 1.0}, "0 or at least 1e-300"),
     (mechanisms.laplace_scale, {"epsilon": 0.0}, "epsilon must be positive"),
     (mechanisms.laplace_scale, {"epsilon": 1e-300, "sensitivity": 1e300}, "must be positive and"),
 ]

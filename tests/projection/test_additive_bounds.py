@@ -24,17 +24,9 @@ from dplit.projection.additive import (
     worst_perturbation,
 )
 from dplit.projection.information import additive_sigma
-from dplit.projection.regression import (
-    condition_number,
-    least_squares,
-    relative_error,
-    root_snr,
-)
+from dplit.projection.regression import condition_number, least_squares, relative_error, root_snr
 from dplit.streams import stream
-from dplit_studies.projection.additive import (
-    perturbation_ratios,
-    planted_problem,
-)
+from dplit_studies.projection.additive import perturbation_ratios, planted_problem
 
 
 def _toy(n: int = 2000, d: int = 10, r: float = 3.1):
@@ -113,6 +105,8 @@ def test_lemma_3_with_the_symbols_of_the_paper():
     assert perturbation_bound(X, y, E) == pytest.approx(norms**2, rel=1e-9)
     squares = 1 + (u / (1 - u) * (1 + root_snr(X, y))) ** 2
     assert perturbation_bound(X, y, E, improved=True) == pytest.approx(squares, rel=1e-9)
+    exact = np.eye(3)[:, :2]  # a response without residual, and no noise
+    assert perturbation_bound(exact, [1.0, 1.0, 0.0], 0.0 * exact) == 1.0
 
 
 @pytest.mark.claim("proj-lemma3", "proj-beyond-thm1")

@@ -20,10 +20,10 @@ from dplit.random_features.release import (
 
 
 def test_excess_bound_is_its_three_terms() -> None:
-    """Kills each factor 2 as a divisor."""
-    M = np.diag([3.0, 4.0])
+    """Kills each factor 2 as a divisor, and an eigenvalue that is not the largest."""
+    M = np.diag([2.0, 3.0, 6.0])
     log = math.log(20.0)
-    expected = 0.25 * (7.0 + 2.0 * 5.0 * math.sqrt(log) + 2.0 * 4.0 * log)
+    expected = 0.25 * (11.0 + 2.0 * 7.0 * math.sqrt(log) + 2.0 * 6.0 * log)
     assert private_excess_bound(M, sigma=0.5, failure=0.05) == pytest.approx(expected)
 
 

@@ -11,11 +11,7 @@ import pytest
 from scipy.stats import chi2, kstest, laplace, norm
 
 from dplit.mechanisms import gaussian_delta
-from dplit.sketching.release import (
-    laplace_share,
-    plan_release,
-    sketch_parts,
-)
+from dplit.sketching.release import laplace_share, plan_release, sketch_parts
 from dplit.sketching.sketches import Sketch, SketchMap, sketch
 from dplit.streams import stream
 

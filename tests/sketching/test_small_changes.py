@@ -12,6 +12,7 @@ from dplit.sketching.decoders.kmeans import _QUANTIZED_FACTOR
 from dplit.sketching.estimators import (
     CompressiveKMeans,
     CompressivePCA,
+    _default_gamma,
     _degrees_of_freedom,
     _unit_scale,
 )  # fmt: skip
@@ -19,6 +20,10 @@ from dplit.sketching.release import _noise_deviation
 from dplit.sketching.sensitivity import _quartic, enumerated_sensitivity
 from dplit.sketching.sketches import NoiseRecord, Sketch, SketchMap
 from dplit.streams import stream
+
+
+def test_the_default_kernel_is_the_stated_one_in_few_dimensions_and_in_many() -> None:
+    assert [_default_gamma(d) * d for d in (1, 2, 4, 8, 32)] == [12.5, 12.5, 12.0, 8.0, 5.0]
 
 
 def test_data_sets_are_counted_before_they_are_listed() -> None:
