@@ -138,8 +138,9 @@ def test_entries_between_two_steps_go_where_the_estimator_lets_them_go(constant:
     """Entries within units in the last place of half steps. Kills one product for two quotients."""
     model = SufficientStatisticsRegressor(data_norm=0.7, bounds=(-1.0, 1.0), fit_intercept=constant)
     halves = (np.arange(-9000, 9000) + 0.5) * 2.0**-15 * 0.7 * (math.sqrt(2.0) if constant else 1)
-    for ulps in (-1, 0, 1):
-        X = np.column_stack([halves + ulps * np.spacing(halves), np.zeros(len(halves))])
+    # steps to even numbers go one way: of each batch all up, or all down
+    for ulps, some in itertools.product((-1, 0, 1), (halves[::2], halves[1::2])):
+        X = np.column_stack([some + ulps * np.spacing(some), np.zeros(len(some))])
         unit, _ = model._unit_records(X, np.zeros(len(X)))
         ours = MomentGrid(0.7, -1.0, 1.0, constant)(list(X.T), np.zeros(len(X)))
         np.testing.assert_array_equal(ours[:-1], summaries.grid_rows(unit, 1.0)[0].T)
@@ -199,8 +200,9 @@ def test_summaries_of_unlike_facts_are_refused() -> None:
     table = {**_table(X, y), "who": np.arange(20)}
     with pytest.raises(ValueError, match="same public facts, got group="):
         one.merge(_of(table, MODELS[0], group="who", rows_each=1))
-    with pytest.raises(TypeError, match="summaries must be summaries, at least one"):
-        merge_summaries([])
+    for nothing in ([], [one, 7]):
+        with pytest.raises(TypeError, match="summaries must be summaries, at least one"):
+            merge_summaries(nothing)
     with pytest.raises(ValueError, match="summary must be of at least one record"):
         fit_summary(MODELS[0], _of(_table(X[:0], y[:0]), MODELS[0]))
     assert str(int(one.gram[0, 0])) not in repr(one)
@@ -282,8 +284,9 @@ def test_bad_arguments_are_refused(tmp_path: Path) -> None:
         _of((X, y), model)
     with pytest.raises(FileNotFoundError, match="source must be a Parquet file or hold some"):
         _of(tmp_path, model)
-    with pytest.raises(TypeError, match="source must be the path of a Parquet file"):
-        _of(7, model)
+    for source in (7, [table, table]):
+        with pytest.raises(TypeError, match="source must be the path of a Parquet file"):
+            _of(source, model)
     with pytest.raises(TypeError, match="model must be a SufficientStatisticsRegressor"):
         _of(table, make_pipeline(HatFeatures(box=(0, 1)), HatFeatures(box=(0, 1)), MODELS[0]))
     with pytest.raises(ValueError, match="data_norm must be given"):
@@ -431,9 +434,12 @@ def test_one_record_each_is_a_release_for_records() -> None:
     X, y = _data(300)
     table = {**_table(X, y), "who": np.arange(300)}
     found = _of(table, MODELS[0], group="who", rows_each=1)
-    ours = fit_summary(clone(MODELS[0]), found)
-    own = clone(MODELS[0]).fit(X, y)
+    with ledger() as summed:
+        ours = fit_summary(clone(MODELS[0]), found)
+    with ledger() as fitted:
+        own = clone(MODELS[0]).fit(X, y)
     assert _fitted(ours)[:5] == _fitted(own)[:5]
+    assert [d.sensitivity for d in summed.draws] == [d.sensitivity for d in fitted.draws]
 
 
 # Sketches read by the same reader, and workers.

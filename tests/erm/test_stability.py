@@ -245,4 +245,6 @@ def test_loss_bounds_by_hand():
     assert loss_bound("pinball", regularization=1.0, tau=0.2, label_bound=2.0) == pytest.approx(
         0.8 * 2.4
     )
+    short = loss_bound("pinball", regularization=0.1, label_bound=0.1)
+    assert short == pytest.approx(0.5 * (0.1 + math.sqrt(0.05 / 0.1)))
     assert loss_bound("logistic", regularization=1.0) == pytest.approx(math.log1p(math.exp(0.5)))

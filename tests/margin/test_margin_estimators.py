@@ -84,7 +84,7 @@ def test_the_margin_chosen_privately_is_of_the_grid():
     assert model.margin_ in (0.25, 0.0625, 0.015625, 0.00390625)
     assert model.score(X, y) > 0.95
     assert "chosen privately" in model.privacy_statement_
-    assert "given" in _model().fit(X, y).privacy_statement_
+    assert "the margin is given" in _model().fit(X, y).privacy_statement_
 
 
 def test_the_margin_that_is_told_is_the_one_that_was_chosen(monkeypatch):
@@ -130,6 +130,9 @@ def test_statement_names_relation_clipping_and_state():
     assert (model.epsilon_, model.delta_, model.neighboring_) == (0.5, 1e-7, "replace_one")
     for part in ("0.5, 1e-07", "one of 2000 records", "clipped to norm 1", "random_state"):
         assert part in model.privacy_statement_, part
+    assert "labels are taken from the data as public" in model.privacy_statement_
+    told = model.set_params(classes=tuple(np.unique(y))).fit(X, y).privacy_statement_
+    assert "the two labels are given" in told
 
 
 @pytest.mark.parametrize("solver", ["accelerated", "noisy_gradient"])

@@ -64,6 +64,8 @@ def test_a_pass_is_the_naive_loop(replacement, mu):
 def test_schedule_satisfies_what_the_proofs_use():
     plan = phased_schedule(**SETTING, n_draws=1000, n_features=50, mu=0.2)
     assert max(plan.steps) <= 2 / plan.smoothness * (1 + 1e-12)
+    wide = phased_schedule(**{**SETTING, "radius": 3.0}, n_draws=1000, n_features=50, mu=0.2)
+    np.testing.assert_allclose(wide.steps, 3.0 * np.array(plan.steps), rtol=1e-12)
     gradient, c = 4.0, 2 / 0.2
     rounding = 2.0**-53 * (12 * 50 + 80)
     expected = [
