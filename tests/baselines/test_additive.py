@@ -264,6 +264,7 @@ def test_default_knots_follow_public_numbers_alone() -> None:
     assert knots(350, delta=0.0) < knots(350)
     assert knots(200, epsilon=0.3) < knots(200, epsilon=30.0) == 8
     assert knots(30, n_hats=11) == 11
+    assert _classifier()._n_knots(30, 5, False) == 8  # of softmax scores, as many as of regression
     found = {knots(n, delta=0.0) for n in range(50, 3000, 50)}
     assert found == {2, 4, 6, 8}
     X, y = _data(200)

@@ -129,7 +129,7 @@ def test_distinguishing_power_by_hand():
 
 @pytest.mark.claim("erm-beyond-gp")
 def test_largest_power_is_the_gaussian_curve():
-    rates = np.array([1e-9, 0.01, 0.5, 0.99])
+    rates = np.array([1e-9, 0.01, 0.5, 0.99, 1.0])
     for mu in (0.0, 0.3, 2.0):
         np.testing.assert_allclose(
             largest_power(rates, mu=mu), norm.cdf(norm.ppf(rates) + mu), rtol=1e-12

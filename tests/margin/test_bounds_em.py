@@ -50,3 +50,5 @@ def test_relative_bound_covers_its_two_steps(epsilon):
 def test_relative_bound_by_hand():
     bound = bounds_em.relative_bound(0.2, log_budget=50.0, n_samples=1000, epsilon=0.5)
     assert bound == pytest.approx(0.2 + math.sqrt(0.02) + 0.6, rel=1e-12)
+    every = bounds_em.relative_bound(1.0, log_budget=50.0, n_samples=1000, epsilon=1.0)
+    assert every == pytest.approx(1.0 + math.sqrt(0.1) + 0.3, rel=1e-12)

@@ -88,6 +88,7 @@ def test_prior_mass_against_points_on_the_sphere():
     assert s * a / math.sqrt(1 - a * a) == pytest.approx(z, rel=1e-12)
     plain = norm.isf(gibbs.prior_mass(z, normalized_margin=a, sharpened=False))
     assert plain == pytest.approx(z / a, rel=1e-12)
+    assert gibbs.prior_mass(z, normalized_margin=1.0) == 0.5
 
 
 def test_margin_one_has_no_rest():
