@@ -12,12 +12,7 @@ from sklearn.base import clone
 from sklearn.cluster import KMeans
 
 from dplit._estimators import check_box
-from dplit.baselines import (
-    PrivateLloyd,
-    lloyd_noise,
-    private_lloyd,
-    spread_centers,
-)
+from dplit.baselines import PrivateLloyd, lloyd_noise, private_lloyd, spread_centers
 from dplit.baselines import lloyd as _dp_lloyd
 from dplit.baselines.lloyd import _merge_centers
 from dplit.mechanisms import gaussian_delta

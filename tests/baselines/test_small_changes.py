@@ -260,6 +260,7 @@ def test_persons_of_arrow_are_numbers_or_texts() -> None:
     """Kills a conversion that may not copy, and whole numbers that are refused."""
     pyarrow = pytest.importorskip("pyarrow")
     assert persons("p", pyarrow.array([3, 1])).tolist() == [3, 1]
+    assert numbers("n", pyarrow.array([2**60 + 1])).tolist() == [2.0**60]
     assert persons("p", pyarrow.array(["b", "a"])).tolist() == ["b", "a"]
     with pytest.raises(TypeError, match="none of them missing"):
         persons("p", pyarrow.array([3, None]))

@@ -8,12 +8,7 @@ import numpy as np
 import pytest
 
 from dplit.accounting import gdp_budget
-from dplit.margin.compressed import (
-    _draw_projection,
-    compress,
-    expand,
-    printed_dimension,
-)
+from dplit.margin.compressed import _draw_projection, compress, expand, printed_dimension
 from dplit.margin.data import margin_data
 from dplit.margin.losses import Ball
 from dplit.margin.plans import BoostedPlan, DescentPlan, plan_learning

@@ -127,6 +127,8 @@ def test_fit_solves_the_normal_equations():
     assert np.linalg.norm(X @ theta - y) < np.linalg.norm(X @ (theta + 0.01) - y)
     back = fit_projection(ProjectionRelease(*_ridge_rows(X, y, 0.5)), correction=0.5)
     np.testing.assert_allclose(back, theta, rtol=1e-9)
+    both = fit_projection(ProjectionRelease(X, np.column_stack([y, 2 * y])))
+    np.testing.assert_allclose(both, np.column_stack([theta, 2 * theta]), rtol=1e-9)
 
 
 def _ridge_rows(X, y, alpha):

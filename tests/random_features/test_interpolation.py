@@ -7,12 +7,7 @@ import pytest
 from sklearn.linear_model import Ridge
 
 from benchmarks import bench_interpolation
-from dplit.random_features.interpolation import (
-    gram_matrix,
-    kaczmarz,
-    min_norm_fit,
-    ridge_fit,
-)
+from dplit.random_features.interpolation import gram_matrix, kaczmarz, min_norm_fit, ridge_fit
 from dplit.streams import stream
 
 
