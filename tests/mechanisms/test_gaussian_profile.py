@@ -217,6 +217,7 @@ BAD = [
     (mechanisms.gaussian_epsilon, {"delta": 1.5, "sigma": 1.0}, r"delta must be in \[0, 1\]"),
     (mechanisms.gaussian_epsilon, {"delta": 9e-301, "sigma": 1.0}, "delta must be 0 or at least"),
     (mechanisms.gaussian_epsilon, {"delta": [0.1, 5e-324], "sigma": 1.0}, "delta must be 0 or at"),
+    (mechanisms.gaussian_epsilon, {"delta": [0.0, 1e-320], "sigma": 1.0}, "delta must be 0 or at"),
     (mechanisms.gaussian_epsilon, {"delta": [0, 1e-320, 0.5], "sigma": 1}, "delta must be 0 or at"),
     (mechanisms.gaussian_sigma, {"epsilon": 1.0, "delta": 0.0}, r"delta must be in \(0, 1\)"),
     (mechanisms.gaussian_sigma, {"epsilon": 1.0, "delta": 1.0}, r"delta must be in \(0, 1\)"),
@@ -232,7 +233,6 @@ BAD = [
         {"epsilon": 0.0, "delta": 0.1},
         "epsilon must be positive",
     ),
-    (mechanisms.gaussian_epsilon, {"delta": [0, 1e-320, 0.5], "sigma": 1}, "0 or at least 1e-300"),
     (mechanisms.laplace_scale, {"epsilon": 0.0}, "epsilon must be positive"),
     (mechanisms.laplace_scale, {"epsilon": 1e-300, "sensitivity": 1e300}, "must be positive and"),
 ]
