@@ -177,30 +177,44 @@ def validated(estimator: BaseEstimator, *arrays: ArrayLike, **rules: Any) -> Any
 
     It adds up the entries to see whether all are finite, and warns where large entries of two signs
     meet: one record would decide whether it does. Numbers beyond the floats come in by the door
-    that all input takes; labels of classes are no numbers.
+    that all input takes; labels of classes are no numbers. What it refuses it prints, where numbers
+    are complex or records have not two axes: these are refused here, by their names.
     """
-    numeric = arrays[: 1 + bool(rules.get("y_numeric"))]
-    doors = [_through_door(name, array) for name, array in zip("Xy", numeric, strict=False)]
+    numeric = 1 + bool(rules.get("y_numeric"))
+    doors = [
+        _through_door(name, array, k < numeric)
+        for k, (name, array) in enumerate(zip("Xy", arrays, strict=False))
+    ]
     with np.errstate(all="ignore"):
-        return validate_data(estimator, *doors, *arrays[len(doors) :], **rules)
+        return validate_data(estimator, *doors, **rules)
 
 
-def _through_door(name: str, array: Any) -> Any:
-    """Return records that scikit-learn's conversion cannot fail on; columns keep their names.
+def _through_door(name: str, array: Any, numeric: bool) -> Any:
+    """Return records or labels of which no refusal of scikit-learn would quote an entry.
 
-    What has no axis, or is sparse, is left to scikit-learn to refuse.
+    Columns keep their names, and labels that are no numbers stay as they are.
     """
-    if issparse(array) or not (isinstance(array, (list, tuple)) or hasattr(array, "__array__")):
-        return array
+    if array is None:
+        return None
     framed = hasattr(array, "columns") and hasattr(array, "to_numpy")
+    values: Any = array
+    dense = not issparse(array)
     try:
-        values = array.to_numpy() if framed else np.asarray(array)
+        if dense:
+            values = array.to_numpy() if framed else np.asarray(array)
     except (OverflowError, ValueError):  # integers beyond the floats, or rows of unlike lengths
-        return as_numbers(name, array)
-    if values.ndim == 0 or (values.dtype.kind not in "OUS" and values.dtype.itemsize <= 8):
-        return array
-    numbers = as_numbers(name, values)
-    return type(array)(numbers, **_named_columns(array)) if framed else numbers
+        values = array = as_numbers(name, array)
+    if numeric and dense and (values.dtype.kind in "OUS" or values.dtype.itemsize > 8):
+        values = as_numbers(name, values)
+        array = type(array)(values, **_named_columns(array)) if framed else values
+    if values.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {name} must be real")
+    if name == "X" and values.ndim != 2:
+        raise ValueError(
+            f"X must have two axes (n_samples, n_features), got X with {values.ndim}. Reshape your "
+            "data: X.reshape(-1, 1) for one column, X.reshape(1, -1) for one record"
+        )
+    return array
 
 
 def _named_columns(frame: Any) -> dict[str, Any]:
@@ -274,9 +288,7 @@ def binary_signs(
                 f"{type_of_target(y)}."
             )
         if len(found) < 2:
-            raise ValueError(
-                f"y must hold two classes unless classes is given, got one class: {found[0]!r}"
-            )
+            raise ValueError("y must hold two classes unless classes is given, got one class")
         pair = found
     else:
         pair = np.asarray(classes)
@@ -477,4 +489,4 @@ class ComponentsEstimator(
     def inverse_transform(self, Z: ArrayLike) -> NDArray[np.float64]:
         """Records ``Z @ components_`` of coordinates, of shape (n_samples, n_features)."""
         check_is_fitted(self)
-        return np.asarray(np.asarray(Z, dtype=np.float64) @ self.components_)
+        return np.asarray(check_real_array("Z", Z, 2) @ self.components_)

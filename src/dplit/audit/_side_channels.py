@@ -544,6 +544,8 @@ def side_channels(
     sure = check_probability("confidence", confidence)
     if not hasattr(release, "fit"):
         check_callable("release", release)
+    if distance is not None:
+        check_callable("distance", distance)
     run = partial(_fitted, release) if hasattr(release, "fit") else release
     audit = _Audit(
         partial(_under, dict(errstate or {}), run), tuple(check_iterable("noised", noised)),

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from dplit._checks import check_finite_array, check_integer, check_nonnegative, check_probability
+from dplit._checks import check_integer, check_nonnegative, check_probability, check_real_array
 
 #: Largest epsilon that the search considers; beyond it every answer is certain in float64.
 _LARGEST_EPSILON = 36.0
@@ -138,7 +138,7 @@ def one_run_audit(
     >>> audit.correct, round(audit.epsilon_lower, 2)
     (100, 3.05)
     """
-    values = check_finite_array("scores", scores, ndim=1)
+    values = check_real_array("scores", scores, 1)
     coins = np.asarray(included)
     if coins.dtype != np.bool_ or coins.shape != values.shape:
         raise ValueError(

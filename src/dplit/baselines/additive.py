@@ -34,11 +34,7 @@ from dplit._estimators import (
 )
 from dplit.baselines._acceleration import Schedule, accelerated_descent, descent_schedule, paced
 from dplit.baselines.gradient_classifier import NoisyGradientClassifier, _class_indices, _softmax
-from dplit.baselines.linear import (
-    NoisyGradientRegressor,
-    _public_number,
-    _warn_of_noise,
-)
+from dplit.baselines.linear import NoisyGradientRegressor, _public_number, _warn_of_noise
 from dplit.baselines.objective import SmoothLoss, objective_noise
 from dplit.baselines.objective_classifier import (
     ObjectivePerturbationClassifier,

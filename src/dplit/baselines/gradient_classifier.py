@@ -62,9 +62,7 @@ def _class_indices(
         check_classification_targets(y)
         told = np.unique(labels)
         if len(told) < 2:
-            raise ValueError(
-                f"y must hold two classes unless classes is given, got one class: {told[0]!r}"
-            )
+            raise ValueError("y must hold two classes unless classes is given, got one class")
     else:
         told = np.asarray(classes)
         if told.ndim != 1 or len(told) < 2 or len(np.unique(told)) < len(told):

@@ -15,11 +15,11 @@ from dplit._checks import (
     Array,
     Neighboring,
     check_choice,
-    check_finite_array,
     check_integer,
     check_neighboring,
     check_positive,
     check_probability,
+    check_real_array,
     check_rng,
     quiet,
     warn_caller,
@@ -122,7 +122,8 @@ def lloyd_noise(
     :math:`s/t=|c|^{2/3}`. Gaussian: with counts in units of :math:`1/\lambda` the sensitivity is
     :math:`\sqrt{T(d+\lambda^2)}`, :math:`s=\lambda t=\sigma`, least for :math:`\lambda^2=|c|`. Both
     with :math:`|c|=0.45\sqrt d`. Replacing a record changes two clusters: twice the :math:`\ell_1`
-    sensitivity, and :math:`\max(\sqrt{2(d+\lambda^2)},2\sqrt d)` in :math:`\ell_2`.
+    sensitivity. In :math:`\ell_2` it is :math:`2\sqrt d`, for a record that stays in its cluster;
+    one that leaves it moves :math:`\sqrt{2(d+\lambda^2)}`, which is less since :math:`\lambda^2<d`.
 
     References
     ----------
@@ -149,9 +150,7 @@ def lloyd_noise(
         sums = records * steps * (d + ratio) / epsilon
         return LloydNoise(sums, sums / ratio)
     delta = check_probability("delta", delta)
-    squared = d + centre
-    if neighboring == "replace_one":
-        squared = max(2 * squared, 4.0 * d)
+    squared = d + centre if neighboring == "add_remove" else 4.0 * d
     sigma = gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=math.sqrt(steps * squared))
     return LloydNoise(sigma, sigma / math.sqrt(centre))
 
@@ -270,8 +269,7 @@ def private_lloyd(
     >>> bool(abs(run.centers.ravel() - [-0.5, 0.5]).max() < 0.02)
     True
     """
-    records = check_finite_array("X", X, ndim=2).astype(np.float64)
-    first = check_finite_array("start", start, ndim=2).astype(np.float64)
+    records, first = check_real_array("X", X, 2), check_real_array("start", start, 2)
     if first.shape[1] != records.shape[1]:
         raise ValueError(
             f"start must have {records.shape[1]} columns, got start of shape {first.shape}"

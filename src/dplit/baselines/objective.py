@@ -21,10 +21,10 @@ from scipy.stats import norm
 
 from dplit._checks import (
     check_choice,
-    check_finite_array,
     check_integer,
     check_positive,
     check_probability,
+    check_real_array,
     check_rng,
     quiet,
 )
@@ -376,8 +376,8 @@ def objective_perturbation(
     True
     """
     r = check_positive("data_norm", data_norm)
-    rows = clip_rows(check_finite_array("X", X, ndim=2).astype(np.float64), r)
-    labels = check_finite_array("y", y, ndim=1)
+    rows = clip_rows(check_real_array("X", X, 2), r)
+    labels = check_real_array("y", y, 1)
     if labels.shape != (len(rows),):
         raise ValueError(f"y must hold {len(rows)} labels -1 or +1, got shape {labels.shape}")
     (n, d), h = rows.shape, check_positive("smoothing", smoothing)

@@ -39,13 +39,7 @@ from dplit.baselines.linear import (
     _warn_of_noise,
     moment_sensitivity,
 )
-from dplit.baselines.reading import (
-    BATCH_ROWS,
-    check_columns,
-    check_fill,
-    parts_of,
-    read,
-)
+from dplit.baselines.reading import BATCH_ROWS, check_columns, check_fill, parts_of, read
 from dplit.features.hats import HatFeatures, HatMap
 from dplit.mechanisms import gaussian_noise, gaussian_sigma
 from dplit.mechanisms.draws import record_draw

@@ -12,13 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.special import betainc, expit, gammaln
 
-from dplit._checks import (
-    Array,
-    check_integer,
-    check_interval,
-    check_positive,
-    check_probability,
-)
+from dplit._checks import Array, check_integer, check_interval, check_positive, check_probability
 
 
 def _lattice_side(*, n_components: int, covering_radius: float) -> float:

@@ -34,14 +34,7 @@ from dplit.margin.losses import (
     _labelled_records,
     hinge_sensitivity,
 )
-from dplit.margin.plans import (
-    _CORNER,
-    _UNIT,
-    BoostedPlan,
-    DescentPlan,
-    PhasedPlan,
-    _descent_step,
-)
+from dplit.margin.plans import _CORNER, _UNIT, BoostedPlan, DescentPlan, PhasedPlan, _descent_step
 from dplit.mechanisms import report_noisy_min
 from dplit.mechanisms.draws import record_draw, record_step
 

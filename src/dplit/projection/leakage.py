@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.stats import chi2
 
@@ -26,6 +26,7 @@ from dplit._checks import (
     check_nonnegative,
     check_positive,
     check_probability,
+    check_real_array,
     check_rng,
 )
 from dplit.mechanisms import gaussian_delta, gaussian_epsilon
@@ -78,6 +79,16 @@ def _inverse_root(M: Array) -> Array:
     return np.asarray(np.linalg.inv(R))
 
 
+def _chosen(rows: ArrayLike | None, n: int) -> NDArray[np.intp]:
+    """Return places of records among n, counted from 0; all of them for None."""
+    if rows is None:
+        return np.arange(n)
+    places = check_finite_array("rows", rows, ndim=1)
+    if places.dtype.kind not in "iu" or places.min() < 0 or places.max() >= n:
+        raise ValueError(f"rows must be integers from 0 to {n - 1}, got rows={rows!r}")
+    return places.astype(np.intp)
+
+
 def entry_channels(
     X: ArrayLike, y: ArrayLike | None, *, variance: float, rows: ArrayLike | None = None
 ) -> EntryChannel:
@@ -95,7 +106,7 @@ def entry_channels(
     """
     data, M = _augmented(X, y, variance)
     n, d = data.shape
-    chosen = np.arange(n) if rows is None else np.asarray(rows, dtype=int)
+    chosen = _chosen(rows, n)
     root = _inverse_root(M)
     U, x = M[chosen] @ root, data[chosen]
     g = np.sum(root**2, axis=1)[:d]
@@ -285,10 +296,10 @@ def coefficient_leakage(
     :math:`\nu=n'-d+1`: two coordinates of the fit and its length are enough.
     """
     data, labels = _check_pair(X, y)
-    (n, d), values = data.shape, check_finite_array("levels", levels, ndim=1)
+    (n, d), values = data.shape, check_real_array("levels", levels, 1)
     dof = check_integer("n_components", n_components, minimum=d) - d + 1
     count, generator = check_integer("n_draws", n_draws, minimum=2), check_rng(rng)
-    chosen = np.arange(n) if rows is None else np.asarray(rows, dtype=int)
+    chosen = _chosen(rows, n)
     aa, ab, _, det = entry_channels(data, None, variance=variance, rows=chosen)
     root = _inverse_root(_augmented(data, None, variance)[1])
     U = data[chosen] @ root
