@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import traceback
 from fractions import Fraction
 from typing import Any
 
 import hypothesis.extra.numpy as hnp
 import hypothesis.strategies as st
 import numpy as np
+import pandas
 import pytest
 from hypothesis import example, given
+from scipy.sparse import csr_array
+from sklearn.base import clone
 
-from dplit import SufficientStatisticsRegressor
+from dplit import (
+    HatFeatures,
+    NoisyGradientClassifier,
+    ObjectivePerturbationClassifier,
+    SufficientStatisticsRegressor,
+)
 from dplit._estimators import check_regression, clip_rows, spawn_generators
+from dplit.audits.cases import ESTIMATORS
+from dplit.features import RandomFourierFeatures
+from dplit.streams import stream
 from tests.estimator_checks import estimator_checks
 
 finite = st.floats(-1e6, 1e6, allow_subnormal=False)
@@ -103,6 +115,63 @@ def test_regression_arrays_come_back_in_float64() -> None:
     assert (X.dtype, y.dtype) == (np.float64, np.float64)
     with pytest.raises(TypeError, match="y must be real"):
         check_regression([[1.0]], [1j])
+
+
+MARK = 7391.8246
+TURNED = np.full((40, 2), MARK + 1j)
+#: Records that nobody can fit, in the containers that people use; an error may name no entry.
+ODD: list[Any] = [
+    MARK, [MARK, 0.5], np.full(40, MARK), pandas.Series([MARK]), np.full((1, 1, 2), MARK),
+    TURNED, TURNED.tolist(), TURNED.astype(object), csr_array(TURNED), pandas.DataFrame(TURNED),
+    "7391.8246", np.full((40, 2), "7391.8246x"), [[MARK, "7391"]] * 40, [[MARK, 0.5], [MARK]],
+]  # fmt: skip
+#: What a person calls with records.
+METHODS = (
+    "fit", "predict", "predict_proba", "decision_function", "transform", "inverse_transform",
+    "fit_predict", "fit_transform",
+)  # fmt: skip
+MODELS = {name: (case.release, case.labels) for name, case in ESTIMATORS.items()}
+MODELS |= {"hats": (HatFeatures(box=(-1, 1)), None), "waves": (RandomFourierFeatures(9), None)}
+
+
+# forty records are too few for every budget
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", MODELS)
+def test_no_error_shows_a_record(name: str) -> None:
+    """Kills what scikit-learn says of one axis and of complex numbers: it prints them all."""
+    model, kind = MODELS[name]
+    X = stream(0, "odd", "data").uniform(-1, 1, (40, 2))
+    y = np.sign(X[:, 0]) if isinstance(kind, tuple) else X[:, 0]
+    fitted = clone(model).fit(X, y)
+    calls = [getattr(fitted, method) for method in METHODS if hasattr(fitted, method)]
+    calls[0] = lambda records: clone(model).fit(records, y)
+    cases = [(call, odd) for call in calls for odd in ODD]
+    if kind is not None:
+        cases += [(lambda labels: clone(model).fit(X, labels), labels) for labels in
+                  (TURNED[:, 0], TURNED[:, 0].tolist(), np.full(3, MARK), TURNED)]  # fmt: skip
+    for call, odd in cases:
+        with pytest.raises((TypeError, ValueError)) as raised:
+            call(odd)
+        assert "7391" not in "".join(traceback.format_exception(raised.value))
+
+
+@pytest.mark.parametrize("kind", [NoisyGradientClassifier, ObjectivePerturbationClassifier])
+def test_the_only_class_is_not_quoted(kind: Any) -> None:
+    with pytest.raises(ValueError, match=r"unless classes is given, got one class$"):
+        kind(data_norm=1.0).fit(np.eye(2), [7391, 7391])
+
+
+@pytest.mark.parametrize(
+    ("records", "message"),
+    [
+        (np.ones(3), r"X must have two axes \(n_samples, n_features\), got X with 1\. Reshape"),
+        (1j * np.ones((3, 2)), "Complex data not supported: X must be real"),
+    ],
+)
+def test_records_that_nobody_can_fit_are_named(records: Any, message: str) -> None:
+    model = SufficientStatisticsRegressor(data_norm=1.0, bounds=(0, 1))
+    with pytest.raises(ValueError, match=message):
+        model.fit(records, np.ones(3))
 
 
 class Careless(SufficientStatisticsRegressor):

@@ -487,9 +487,13 @@ def test_search_uses_the_norm_it_is_given() -> None:
             lambda: audit.one_run_audit([1.0], np.array([True]), guesses=2, confidence=0.9),
             "guesses must be at most 1",
         ),
+        (
+            lambda: audit.one_run_audit([1j], np.array([True]), guesses=1, confidence=0.9),
+            "scores must be real",
+        ),
         (lambda: audit.run_controls(lambda f: True, planted=1.0), "planted must be in"),
     ],
 )
 def test_bad_input_is_named(call: Callable[[], object], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         call()

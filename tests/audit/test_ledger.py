@@ -24,12 +24,7 @@ from dplit.erm import repairs
 from dplit.erm.repairs import GaussianProcessOracle, QueryOracle
 from dplit.margin import descent, exponential
 from dplit.margin import estimators as margin_estimators
-from dplit.mechanisms import (
-    exponential_mechanism,
-    gaussian_delta,
-    gaussian_sigma,
-    report_noisy_min,
-)
+from dplit.mechanisms import exponential_mechanism, gaussian_delta, gaussian_sigma, report_noisy_min
 from dplit.mechanisms.draws import Draw
 from dplit.mechanisms.secure import secure_gaussian, secure_laplace
 from dplit.projection.estimators import RandomProjectionRegressor

@@ -422,8 +422,10 @@ def test_data_are_copied_and_seeds_are_equal_on_both_sides() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"pilot": 1}, {"runs": 0}, {"epsilon": -1.0}, {"delta": 1.0}, {"confidence": 1.0}]
-)
+    "wrong",
+    [{"pilot": 1}, {"runs": 0}, {"epsilon": -1.0}, {"delta": 1.0}, {"confidence": 1.0},
+     {"distance": 1.0}],
+)  # fmt: skip
 def test_wrong_arguments_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=next(iter(wrong))):
+    with pytest.raises((TypeError, ValueError), match=f"{next(iter(wrong))} must"):
         look(clean, **wrong)

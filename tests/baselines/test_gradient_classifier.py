@@ -14,11 +14,7 @@ from scipy.stats import kstest
 from dplit import NoisyGradientClassifier
 from dplit.baselines import gradient_classifier
 from dplit.baselines._acceleration import Schedule, _Scored, accelerated_descent, descent_schedule
-from dplit.baselines.gradient_classifier import (
-    _class_indices,
-    _softmax,
-    _softmax_loss_derivative,
-)
+from dplit.baselines.gradient_classifier import _class_indices, _softmax, _softmax_loss_derivative
 from dplit.mechanisms import gaussian_sigma
 from dplit.streams import stream
 

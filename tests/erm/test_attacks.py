@@ -12,11 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.integrate import quad
 
-from dplit.erm.attacks import (
-    reconstruct_record,
-    sign_pattern_probability,
-    two_point_attack,
-)
+from dplit.erm.attacks import reconstruct_record, sign_pattern_probability, two_point_attack
 from dplit.erm.losses import gaussian_kernel
 from dplit.erm.minimisers import fit_kernel
 from dplit.erm.pairs import close_hinge_pair, hinge_pair

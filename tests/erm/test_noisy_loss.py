@@ -9,11 +9,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from dplit.erm.utility import (
-    expected_loss_laplace,
-    noise_error_bound,
-    wrong_sign_probability,
-)
+from dplit.erm.utility import expected_loss_laplace, noise_error_bound, wrong_sign_probability
 from dplit.streams import stream
 
 LOSSES = {

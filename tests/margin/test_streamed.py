@@ -9,11 +9,7 @@ import pytest
 from scipy.stats import chi2, norm
 
 from dplit.features import gaussian_kernel
-from dplit.margin.kernels import (
-    gram_entry_variance,
-    margin_features,
-    streamed_projection,
-)
+from dplit.margin.kernels import gram_entry_variance, margin_features, streamed_projection
 from dplit.streams import stream
 from dplit_studies.margin.learners import limit_projection
 

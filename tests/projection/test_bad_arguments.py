@@ -136,7 +136,7 @@ BAD_FOR_ONE: dict[tuple[str, str], list[tuple[Any, str]]] = {
     ("entry_distance", "first"): [],
     ("entry_distance", "second"): [([[1.0, 2.0]], r"have shape \(1, 1\)")],
     ("bartlett_factor", "size"): [],
-    ("coefficient_leakage", "levels"): REAL[:1],
+    ("coefficient_leakage", "levels"): [*REAL[:1], ([1j], "be real")],
     ("relative_error", "theta"): [(np.full(4, math.nan), "be finite"), (np.full(4, 1j), "be real")],
     ("projection_variance", "X"): [],  # which only the printed variance reads
 }
@@ -190,6 +190,11 @@ TOGETHER: list[tuple[str, dict[str, Any], str]] = [
     ("coefficient_leakage", {"n_draws": 1}, "n_draws must be at least 2"),
     ("rms_attack_quantiles", {"probabilities": [0.5, 1.5]}, r"probabilities must be in \[0, 1\]"),
     ("likeliest_entry", {"release": ProjectionRelease(X[:, :2], Y)}, "release must have 5 columns"),
+    *(
+        (name, {"rows": rows}, "rows must be integers from 0 to 29")
+        for rows in ([0.5], [-1], [30])
+        for name in ("entry_channels", "coefficient_leakage")
+    ),
     *((name, {"row": 30}, "must exist") for name in ("attack_entry", "likeliest_entry")),
     *((name, {"column": 4}, "must exist") for name in ("attack_entry", "likeliest_entry")),
     ("rms_attack", {"release": ProjectionRelease(X, Y)}, "2 columns"),

@@ -19,11 +19,7 @@ from dplit.projection.leakage import (
     entry_channels,
     single_entry,
 )
-from dplit.projection.projection import (
-    class_scale,
-    public_sketch_leakage,
-    residual_energy,
-)
+from dplit.projection.projection import class_scale, public_sketch_leakage, residual_energy
 from dplit.streams import stream
 
 

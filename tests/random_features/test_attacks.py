@@ -7,11 +7,7 @@ import pytest
 
 from dplit.audit import delta_lower_bound
 from dplit.features import complex_features, phased_cosine_features, random_frequencies
-from dplit.random_features.attacks import (
-    _prediction_statistics,
-    membership_audit,
-    recover_labels,
-)
+from dplit.random_features.attacks import _prediction_statistics, membership_audit, recover_labels
 from dplit.random_features.interpolation import min_norm_fit
 from dplit.streams import stream
 

@@ -15,11 +15,7 @@ from sklearn.base import clone
 from sklearn.linear_model import Ridge
 
 from dplit._estimators import spawn_generators
-from dplit.audit import (
-    chi_square_noise_test,
-    ledger,
-    run_controls,
-)
+from dplit.audit import chi_square_noise_test, ledger, run_controls
 from dplit.features import cos_sin_features, random_frequencies
 from dplit.mechanisms import gaussian_delta, gaussian_noise, gaussian_sigma
 from dplit.random_features import estimators as estimator_module

@@ -5,11 +5,7 @@ from __future__ import annotations
 import pytest
 from sklearn.base import ClusterMixin, clone
 
-from dplit.sketching.estimators import (
-    CompressiveGaussianMixture,
-    CompressiveKMeans,
-    CompressivePCA,
-)
+from dplit.sketching.estimators import CompressiveGaussianMixture, CompressiveKMeans, CompressivePCA
 from tests.estimator_checks import estimator_checks
 
 SMALL = {"bounds": (-10.0, 10.0), "n_frequencies": 40}

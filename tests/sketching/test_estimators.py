@@ -22,11 +22,7 @@ from dplit.sketching import release
 from dplit.sketching.decoders.kmeans import sse
 from dplit.sketching.decoders.mixtures import _log_density
 from dplit.sketching.decoders.pca import pca_risk
-from dplit.sketching.estimators import (
-    CompressiveGaussianMixture,
-    CompressiveKMeans,
-    CompressivePCA,
-)
+from dplit.sketching.estimators import CompressiveGaussianMixture, CompressiveKMeans, CompressivePCA
 from dplit.sketching.release import _noise_deviation, map_sensitivity, plan_release, spent_epsilon
 from dplit.sketching.sensitivity import s4_ascent, s4_certificate
 from dplit.sketching.sketches import NoiseRecord, Sketch, SketchMap, merge_all, sketch

@@ -12,9 +12,7 @@ import pytest
 
 from dplit.features import orthonormal_blocks
 from dplit.sketching import _exact_sums as _sums
-from dplit.sketching.estimators import (
-    CompressiveKMeans,
-)
+from dplit.sketching.estimators import CompressiveKMeans
 from dplit.sketching.release import map_sensitivity
 from dplit.sketching.sketches import Kind, SketchMap, sketch
 from dplit.sketching.subsampling.release import subsampled_map_sum

@@ -21,11 +21,7 @@ from dplit.sketching.subsampling.gaussian import (
 from dplit.sketching.subsampling.laplace import masked_norms
 from dplit.sketching.subsampling.masks import mask_law, mask_support
 from dplit.streams import stream
-from dplit_studies.sketching.simulations import (
-    _excess,
-    simulated_ratios,
-    simulated_sigma,
-)
+from dplit_studies.sketching.simulations import _excess, simulated_ratios, simulated_sigma
 from tests.sketching.shared import every_law
 
 

@@ -21,11 +21,7 @@ from dplit.sketching.subsampling.quadratic import (
     replaced_loss,
 )
 from dplit.streams import stream
-from dplit_studies.sketching.searches import (
-    lemma20_spending,
-    quadratic_epsilon,
-    replace_search,
-)
+from dplit_studies.sketching.searches import lemma20_spending, quadratic_epsilon, replace_search
 from tests.sketching.shared import circle, gaussian
 
 

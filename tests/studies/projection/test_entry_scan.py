@@ -11,12 +11,7 @@ from dplit.projection.leakage import binary_leakage, single_entry
 from dplit.projection.projection import printed_variance
 from dplit.projection.regression import column_energy_floor
 from dplit.streams import stream
-from dplit_studies.projection.entry_scan import (
-    MULTIPLES,
-    leak_sweeps,
-    scan_entries,
-    uniform_scan,
-)
+from dplit_studies.projection.entry_scan import MULTIPLES, leak_sweeps, scan_entries, uniform_scan
 
 
 def test_tables_are_scaled_to_their_extremes():

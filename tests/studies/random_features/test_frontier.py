@@ -16,12 +16,7 @@ from dplit.random_features._certified import balanced_penalty
 from dplit.random_features.sensitivity import record_sensitivity
 from dplit.streams import stream
 from dplit_studies.random_features.data import _Prepared, _split
-from dplit_studies.random_features.frontier import (
-    _STEPS,
-    _WIDTHS,
-    frontier,
-    noise_variance,
-)
+from dplit_studies.random_features.frontier import _STEPS, _WIDTHS, frontier, noise_variance
 
 pytestmark = pytest.mark.claim("dprf-beyond-frontier")
 

@@ -10,11 +10,7 @@ from scipy.stats import gamma, kstest
 
 from dplit.mechanisms import gaussian_sigma
 from dplit.streams import stream
-from dplit_studies.sketching.models import (
-    _leading_components,
-    _noisy_covariance,
-    covariance_scale,
-)
+from dplit_studies.sketching.models import _leading_components, _noisy_covariance, covariance_scale
 
 pytestmark = pytest.mark.claim("sketch-beyond-pca")
 
