@@ -121,7 +121,7 @@ def run(release: Any, data: Iterable[Any], seed: int = 3) -> Run:
     token = listen(book)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+            warnings.simplefilter("ignore")  # what a spy asks is which stream was drawn from
             if hasattr(release, "fit"):
                 result = type(release)(**release.get_params(deep=False) | {"random_state": rng})
                 result.fit(*data)

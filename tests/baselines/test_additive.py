@@ -25,7 +25,7 @@ from dplit.streams import stream
 
 Regressor, Classifier = PrivateAdditiveRegressor, PrivateAdditiveClassifier
 pytestmark = [
-    pytest.mark.filterwarnings("ignore:.* are too few for this budget"),
+    pytest.mark.filterwarnings("ignore:.* are too few for this budget"),  # and it says so
     pytest.mark.filterwarnings("ignore:the noise of"),
 ]
 

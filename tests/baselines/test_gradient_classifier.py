@@ -18,7 +18,7 @@ from dplit.baselines.gradient_classifier import _class_indices, _softmax, _softm
 from dplit.mechanisms import gaussian_sigma
 from dplit.streams import stream
 
-pytestmark = pytest.mark.filterwarnings("ignore:.* are too few for this budget")
+pytestmark = pytest.mark.filterwarnings("ignore:.* are too few for this budget")  # few records
 
 
 def _data(n: int = 3000, trial: int = 0) -> tuple[np.ndarray, np.ndarray]:

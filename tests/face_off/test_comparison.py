@@ -51,7 +51,7 @@ def test_a_score_is_that_of_the_estimator_on_held_out_records(regression: Compar
             rng = stream(3, f"face-off-small-{found.name}", "noise", 1)
             model = found.make(problem, epsilon=epsilon, delta=1e-5, random_state=rng)
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)
+                warnings.simplefilter("ignore", UserWarning)  # of the noise at so few records
                 model.fit(problem.X[order[:280]], problem.y[order[:280]])
             direct = r2_score(problem.y[order[280:]], model.predict(problem.X[order[280:]]))
             assert regression.of(found.name)[1, index] == direct

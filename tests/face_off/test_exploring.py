@@ -95,7 +95,7 @@ def test_a_score_is_that_of_the_estimator_on_the_stated_split(found: Exploration
                     random_state=stream(5 + s, f"explore-{name}", "noise", k),
                 )  # fmt: skip
                 with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", UserWarning)
+                    warnings.simplefilter("ignore", UserWarning)  # of the noise at so few records
                     model.fit(problem.X[train], problem.y[train])
                 by_hand = r2_score(table["y"][test], model.predict(problem.X[test]))
                 assert found.scores[name][s, k] == by_hand

@@ -72,7 +72,7 @@ def test_every_candidate_keeps_the_budget(delta: float) -> None:
     X, y = margin_data(200, 90, margin=0.3, rng=stream(0, "margin-choice-budget", "data"))
     for name in names_of(facts):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
+            warnings.simplefilter("ignore", UserWarning)  # of the noise at so few records
             model = configure(name, facts).set_params(random_state=0).fit(X, y)
         assert (model.epsilon_, model.delta_, model.neighboring_) == (0.7, delta, "replace_one")
         assert model.intercept_ == 0.0

@@ -73,7 +73,7 @@ def test_every_candidate_keeps_the_budget_of_an_entry(budget: tuple[float, float
     X, y = rng.uniform(-1, 1, (60, 3)), rng.uniform(-1, 1, 60)
     for name in CANDIDATES:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
+            warnings.simplefilter("ignore", UserWarning)  # of the noise at so few records
             model = configure(name, facts, 20).set_params(random_state=0).fit(X, y)
         if name == "gradients":
             mu = math.sqrt(8.0 * math.log(2.0) * budget[0]) if budget[1] is None else None

@@ -51,7 +51,7 @@ def test_a_sketch_is_scaled_to_one_and_back(size: float) -> None:
     assert np.array_equal(unit * 2.0**exponent, values)
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.filterwarnings("ignore::UserWarning")  # said where nothing is heard
 @pytest.mark.parametrize(("length", "heard"), [(1.05, True), (0.95, False)])
 def test_components_are_heard_above_the_level_of_noise(length: float, heard: bool) -> None:
     """Kills a level without one of its terms, and a longest component for the sum of them."""

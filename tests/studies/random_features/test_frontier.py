@@ -96,7 +96,7 @@ def test_frontier_equals_explicit_fits(real: bool) -> None:
             given: dict[str, Any] = {"epsilon": epsilon, "data_norm": 1.0, "bounds": (-1.0, 1.0)}
             given |= {"neighboring": "replace_one", "random_state": noise}
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)
+                warnings.simplefilter("ignore", UserWarning)  # of the noise at small budgets
                 fits = {
                     "sufficient statistics": baselines.SufficientStatisticsRegressor(**given),
                     "noisy gradient descent": baselines.NoisyGradientRegressor(**given),
