@@ -106,7 +106,7 @@ def check_callable(name: str, value: object) -> None:
 def check_iterable(name: str, value: object) -> Iterator[Any]:
     """Return an iterator over ``value``."""
     if not isinstance(value, Iterable) or isinstance(value, (str, bytes, Mapping)):
-        raise TypeError(f"{name} must be an iterable of numbers, got {name}={value!r}")
+        raise TypeError(f"{name} must be an iterable of numbers, got a {type(value).__name__}")
     return iter(value)
 
 

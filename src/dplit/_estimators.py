@@ -62,7 +62,7 @@ def check_box(bounds: Any, n_features: int) -> Box:
         )
     if not isinstance(bounds, (tuple, list, np.ndarray)) or len(bounds) != 2:
         raise ValueError(f"bounds must be a pair (low, high), got bounds={bounds!r}")
-    ends = [np.asarray(check_finite_array("bounds", end), dtype=np.float64) for end in bounds]
+    ends = [check_real_array("bounds", end) for end in bounds]
     if any(end.ndim > 1 or (end.ndim == 1 and len(end) != n_features) for end in ends):
         raise ValueError(
             f"bounds must be numbers or hold one number for each of {n_features} columns, "

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
-from dplit._checks import check_angles, check_finite_array
+from dplit._checks import check_angles, check_finite_array, check_real_array
 from dplit._numerics.trigonometry import angle_factor, scaled_cosine, scaled_cosine_and_sine
 
 # Scratch memory that starts at a cache line.
@@ -84,7 +84,7 @@ class Plan:
         if kind == "phased_cosine":
             if phases is None:
                 raise ValueError("phases must be given for phased cosine features, got phases=None")
-            offset = check_finite_array("phases", phases, ndim=1)
+            offset = check_real_array("phases", phases, 1)
             if offset.shape != (count,):
                 raise ValueError(
                     f"phases must have one entry per frequency ({count}), "

@@ -154,8 +154,8 @@ def privacy_loss(p: ArrayLike, q: ArrayLike) -> Array:
     >>> privacy_loss([0.8, 0.2, 0.0], [0.4, 0.6, 0.0]).round(3)
     array([ 0.693, -1.099,    nan])
     """
-    above = np.asarray(check_finite_array("p", p), dtype=np.float64)
-    below = np.asarray(check_finite_array("q", q), dtype=np.float64)
+    above = check_real_array("p", p)
+    below = check_real_array("q", q)
     if above.shape != below.shape:
         raise ValueError(f"q must have shape {above.shape}, got q of shape {below.shape}")
     if above.min() < 0 or below.min() < 0:

@@ -37,11 +37,7 @@ from dplit.projection.estimators import AdditiveNoiseRegressor, RandomProjection
 from dplit.projection.moments import EntryMomentsRegressor
 from dplit.projection.projection import release_projection
 from dplit.random_features.estimators import PrivateRandomFeatureRegressor
-from dplit.sketching.estimators import (
-    CompressiveGaussianMixture,
-    CompressiveKMeans,
-    CompressivePCA,
-)
+from dplit.sketching.estimators import CompressiveGaussianMixture, CompressiveKMeans, CompressivePCA
 from dplit.sketching.release import plan_release
 from dplit.sketching.sketches import SketchMap, sketch
 from dplit.streams import stream

@@ -36,10 +36,7 @@ from dplit.baselines._acceleration import Schedule, accelerated_descent, descent
 from dplit.baselines.gradient_classifier import NoisyGradientClassifier, _class_indices, _softmax
 from dplit.baselines.linear import NoisyGradientRegressor, _public_number, _warn_of_noise
 from dplit.baselines.objective import SmoothLoss, objective_noise
-from dplit.baselines.objective_classifier import (
-    ObjectivePerturbationClassifier,
-    _objective_penalty,
-)
+from dplit.baselines.objective_classifier import ObjectivePerturbationClassifier, _objective_penalty
 from dplit.features.hats import HatMap
 from dplit.mechanisms import gaussian_sigma
 

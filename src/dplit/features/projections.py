@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import hadamard
 
-from dplit._checks import check_finite_array, check_integer, check_rng
+from dplit._checks import check_integer, check_real_array, check_rng
 
 #: Binary digits of the largest Kronecker factor: products of order 64 run at BLAS speed.
 _DIGITS = 6
@@ -71,7 +71,7 @@ def hadamard_transform(X: ArrayLike) -> NDArray[np.float64]:
     >>> hadamard_transform(np.array([[1.0, 0.0, 0.0, 0.0]]))
     array([[0.5, 0.5, 0.5, 0.5]])
     """
-    records = check_finite_array("X", X, ndim=2).astype(float, copy=False)
+    records = check_real_array("X", X, 2, copy=False)
     n, order = records.shape
     if order < 1 or order & (order - 1):
         raise ValueError(f"X must have a power of two of columns, got X of shape {records.shape}")
@@ -176,7 +176,7 @@ class HadamardProjection:
         ndarray (n, k)
             ``X @ Phi.T``; squared lengths and inner products are unbiased.
         """
-        records = check_finite_array("X", X, ndim=2)
+        records = check_real_array("X", X, 2, copy=False)
         n, d = records.shape
         if d != self.n_features:
             raise ValueError(f"X must have {self.n_features} columns, got X of shape {(n, d)}")
@@ -204,8 +204,7 @@ class HadamardProjection:
         ndarray (d,) or (n, d)
             ``W @ Phi``, of length about ``sqrt(d / k)`` times that of ``W``.
         """
-        weights = np.atleast_2d(np.asarray(W, dtype=float))
-        weights = check_finite_array("W", weights, ndim=2)
+        weights = check_real_array("W", np.atleast_2d(np.asarray(W)), 2)
         if weights.shape[1] != self.n_components:
             raise ValueError(
                 f"W must have {self.n_components} columns, got W of shape {np.shape(W)}"

@@ -11,14 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplit._checks import (
-    check_angles,
-    check_finite_array,
-    check_integer,
-    check_positive,
-    check_real_array,
-    check_rng,
-)
+from dplit._checks import check_angles, check_integer, check_positive, check_real_array, check_rng
 from dplit.features.projections import hadamard_transform
 
 
@@ -74,7 +67,7 @@ def quantized_features(
     [(0.707+0.707j), (-0.707+0.707j)]
     """
     angles = _angles(X, frequencies)
-    dither = check_finite_array("phases", phases, ndim=1)
+    dither = check_real_array("phases", phases, 1)
     if dither.shape != (angles.shape[1],):
         raise ValueError(
             f"phases must have one entry per frequency ({angles.shape[1]}), "

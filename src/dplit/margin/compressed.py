@@ -17,10 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import (
     check_choice,
-    check_finite_array,
     check_integer,
     check_positive,
     check_probability,
+    check_real_array,
     check_rng,
 )
 from dplit.features import HadamardProjection, hadamard_projection, sign_projection
@@ -81,7 +81,7 @@ def compress(X: ArrayLike, projection: _Map) -> Array:
     """Projected records (n, k), not clipped."""
     if isinstance(projection, HadamardProjection):
         return projection.transform(X)
-    return np.asarray(check_finite_array("X", X, ndim=2) @ projection.T)
+    return np.asarray(check_real_array("X", X, 2, copy=False) @ projection.T)
 
 
 def expand(weights: ArrayLike, projection: _Map) -> Array:

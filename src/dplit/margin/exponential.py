@@ -19,11 +19,11 @@ from scipy.special import log_ndtr, ndtr, softmax
 
 from dplit._checks import (
     Array,
-    check_finite_array,
     check_integer,
     check_nonnegative,
     check_positive,
     check_probability,
+    check_real_array,
     check_rng,
     quiet,
 )
@@ -42,7 +42,7 @@ def _labelled_rows(X: ArrayLike, y: ArrayLike) -> Array:
 
 def error_counts(W: ArrayLike, X: ArrayLike, y: ArrayLike) -> Array:
     """Number of records that each row of ``W`` classifies wrongly; zero products count."""
-    weights, rows = check_finite_array("W", W, ndim=2), _labelled_rows(X, y)
+    weights, rows = check_real_array("W", W, 2), _labelled_rows(X, y)
     if weights.shape[1] != rows.shape[1]:
         raise ValueError(f"W must have {rows.shape[1]} columns, got W of shape {weights.shape}")
     return _counts(weights, _scaled_rows(rows))
@@ -54,7 +54,7 @@ def _counts(weights: Array, rows: Array) -> Array:
 
 def cover_law(counts: ArrayLike, *, epsilon: float) -> Array:
     r"""Law :math:`P(i)\propto e^{-\epsilon N_i/2}` from the error counts of all candidates."""
-    values = check_finite_array("counts", counts, ndim=1)
+    values = check_real_array("counts", counts, 1)
     return np.asarray(softmax(-0.5 * check_positive("epsilon", epsilon) * values))
 
 

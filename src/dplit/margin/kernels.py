@@ -23,6 +23,7 @@ from dplit._checks import (
     check_nonnegative,
     check_positive,
     check_probability,
+    check_real_array,
     check_rng,
 )
 from dplit._numerics.trigonometry import angle_factor, scaled_cosine_and_sine
@@ -106,8 +107,8 @@ def polynomial_kernel(
     X: ArrayLike, Y: ArrayLike | None = None, *, degree: int, offset: float
 ) -> Array:
     r"""Kernel :math:`(\langle x,x'\rangle+c)^p` of all pairs (n, n'), c = ``offset``."""
-    left = np.asarray(check_finite_array("X", X, ndim=2), float)
-    right = left if Y is None else np.asarray(check_finite_array("Y", Y, ndim=2), float)
+    left = check_real_array("X", X, 2)
+    right = left if Y is None else check_real_array("Y", Y, 2)
     p, c = check_integer("degree", degree), check_nonnegative("offset", offset)
     return np.asarray((left @ right.T + c) ** p)
 
@@ -141,7 +142,7 @@ def monomial_features(X: ArrayLike, *, degree: int, offset: float) -> Array:
     With the extra variable :math:`\sqrt c` the coordinate of :math:`\prod x_i^{e_i}` weighs
     :math:`\sqrt{p!/\prod e_i!}`. At most 100,000 columns and 50 million entries.
     """
-    records = np.asarray(check_finite_array("X", X, ndim=2), float)
+    records = check_real_array("X", X, 2)
     count = _monomial_count(records.shape[1], degree=degree, offset=offset)
     if count > _MONOMIALS or count * len(records) > _ENTRIES:
         raise ValueError(
@@ -209,7 +210,7 @@ class _StreamedProjection:
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Compress records (n, d) to (n, k), of mean squared norm 1, not clipped."""
-        records = check_finite_array("X", X, ndim=2)
+        records = check_real_array("X", X, 2, copy=False)
         dtype = np.dtype(np.float64 if self.double else np.float32)
         records = np.clip(records, -_LARGEST, _LARGEST).astype(dtype)
         if records.shape[1] != self.n_features:
@@ -279,7 +280,7 @@ class DirectFeatures:
 
     def transform(self, X: ArrayLike) -> Array:
         """Map records to 2 D coordinates."""
-        rows = np.clip(check_finite_array("X", X, ndim=2), -_LARGEST, _LARGEST)
+        rows = np.clip(check_real_array("X", X, 2, copy=False), -_LARGEST, _LARGEST)
         rows = rows.astype(np.float64 if self.double else np.float32)
         mapped: Array = margin_features(rows, self.frequencies, data_norm=self.data_norm).astype(
             np.float64

@@ -11,14 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dplit._checks import (
-    Array,
-    check_at_least,
-    check_finite_array,
-    check_integer,
-    check_positive,
-    check_real_array,
-)
+from dplit._checks import Array, check_at_least, check_integer, check_positive, check_real_array
 from dplit._estimators import clip_rows
 from dplit._numerics.exact import grid_rows, grid_values
 
@@ -80,12 +73,12 @@ def _check_geometry(margin: float, radius: float, data_norm: float) -> Ball:
 
 def _check_signs(y: ArrayLike) -> Array:
     """Return labels as floats; anything but -1 and 1 is refused. One axis, or one row per draw."""
-    labels = np.asarray(check_finite_array("y", y))
+    labels = check_real_array("y", y)
     if labels.ndim not in (1, 2):
         raise ValueError(f"y must have one or two axes, got y of shape {labels.shape}")
     if not np.isin(labels, (-1, 1)).all():
         raise ValueError("y must hold the labels -1 and 1 only")
-    return labels.astype(np.float64)
+    return labels
 
 
 def _labelled_records(X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
@@ -206,7 +199,7 @@ def smoothed_hinge(u: ArrayLike, lengths: ArrayLike, *, margin: float, smoothnes
 
 
 def _pair(u: ArrayLike, lengths: ArrayLike) -> tuple[Array, Array]:
-    scores, norms = check_finite_array("u", u), check_finite_array("lengths", lengths)
+    scores, norms = check_real_array("u", u), check_real_array("lengths", lengths)
     if (norms < 0).any():
         raise ValueError(f"lengths must be nonnegative, got {norms.min():g}")
-    return scores.astype(np.float64), norms.astype(np.float64)
+    return scores, norms

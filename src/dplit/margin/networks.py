@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike
 from dplit._checks import (
     Array,
     check_choice,
-    check_finite_array,
     check_integer,
     check_nonnegative,
     check_positive,
+    check_real_array,
 )
 
 _Form = Literal["tanh", "half", "quarter", "logistic"]
@@ -30,7 +30,7 @@ _SIGMOIDS = {"tanh": 1.0, "half": 0.5, "quarter": 0.25, "logistic": 0.5}
 
 def sigmoid(a: ArrayLike, *, slope: float = 1.0, form: _Form = "half") -> Array:
     r"""Sigmoid of a layer: :math:`\tanh(c\eta a)`, c = 1, 1/2, 1/4 by ``form``, or the logistic."""
-    values = check_finite_array("a", a).astype(float)
+    values = check_real_array("a", a)
     factor = _SIGMOIDS[check_choice("form", form, _SIGMOIDS)] * check_positive("slope", slope)
     out: Array = np.tanh(factor * values)
     return (1.0 + out) / 2 if form == "logistic" else out
@@ -45,7 +45,7 @@ def sigmoid_slope(*, slope: float = 1.0, form: _Form = "half") -> float:
 def network_output(X: ArrayLike, weights: Sequence[ArrayLike], *, slope: float = 1.0) -> Array:
     """Output (n,) of a network without activation in its last layer."""
     layers = _layers(weights)
-    value = check_finite_array("X", X, ndim=2).astype(float)
+    value = check_real_array("X", X, 2)
     for matrix in layers[:-1]:
         value = sigmoid(_product(value, matrix), slope=slope)
     return _product(value, layers[-1])
@@ -54,7 +54,7 @@ def network_output(X: ArrayLike, weights: Sequence[ArrayLike], *, slope: float =
 def _layers(weights: Sequence[ArrayLike]) -> list[Array]:
     if len(weights) == 0:
         raise ValueError("weights must hold at least the output layer, got none")
-    layers = [check_finite_array("weights", w).astype(float) for w in weights]
+    layers = [check_real_array("weights", w) for w in weights]
     if any(w.ndim != 2 for w in layers[:-1]) or layers[-1].ndim != 1:
         raise ValueError(f"weights must be matrices and a vector, got {[w.shape for w in layers]}")
     return layers
@@ -77,10 +77,10 @@ def compressed_output(
     layers = _layers(small)
     if len(maps) != len(layers):
         raise ValueError(f"maps must hold one map per layer, got {len(maps)} for {len(layers)}")
-    value = check_finite_array("X", X, ndim=2).astype(float)
+    value = check_real_array("X", X, 2)
     for j, (matrix, phi) in enumerate(zip(layers, maps, strict=True)):
         if phi is not None:
-            value = _product(value, check_finite_array("maps", phi, ndim=2).astype(float).T)
+            value = _product(value, check_real_array("maps", phi, 2).T)
         value = _product(value, matrix)
         if j < len(layers) - 1:
             value = sigmoid(value)

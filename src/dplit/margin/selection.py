@@ -15,11 +15,11 @@ from scipy.special import softmax
 
 from dplit._checks import (
     Array,
-    check_finite_array,
     check_integer,
     check_nonnegative,
     check_positive,
     check_probability,
+    check_real_array,
 )
 from dplit.margin.losses import _check_signs, hinge_sensitivity
 
@@ -41,10 +41,10 @@ def threshold_splits(x: ArrayLike, y: ArrayLike) -> _Splits:
     >>> threshold_splits([0.0, 1.0, 2.0], [-1, 1, 1]).errors
     array([1, 0, 1, 2])
     """
-    inputs, labels = check_finite_array("x", x, ndim=1), _check_signs(y)
+    inputs, labels = check_real_array("x", x, 1), _check_signs(y)
     if labels.shape != inputs.shape:
         raise ValueError(f"y must have {len(inputs)} entries, got y of shape {labels.shape}")
-    values, group = np.unique(np.asarray(inputs, float), return_inverse=True)
+    values, group = np.unique(inputs, return_inverse=True)
     positive = np.bincount(group, labels > 0, len(values)).astype(np.intp)
     negative = np.bincount(group, labels < 0, len(values)).astype(np.intp)
     below = np.concatenate([[0], np.cumsum(positive)])
@@ -56,7 +56,7 @@ def threshold_splits(x: ArrayLike, y: ArrayLike) -> _Splits:
 
 def _threshold_errors(x: ArrayLike, y: ArrayLike, thresholds: ArrayLike) -> NDArray[np.intp]:
     """Errors on a sample of thresholds that are given, for example on a grid."""
-    inputs, labels = check_finite_array("x", x, ndim=1), _check_signs(y)
+    inputs, labels = check_real_array("x", x, 1), _check_signs(y)
     order = np.argsort(inputs)
     positive = np.concatenate([[0], np.cumsum(labels[order] > 0)])
     negative = np.concatenate([[0], np.cumsum(labels[order] < 0)])
@@ -69,7 +69,7 @@ def separated_cover(values: ArrayLike, radius: float) -> NDArray[np.intp]:
 
     A cover inside the class, with at most as many members as any of radius ``radius / 2``.
     """
-    scores = check_finite_array("values", values, ndim=2)
+    scores = check_real_array("values", values, 2)
     limit = check_positive("radius", radius)
     left, chosen = np.ones(len(scores), bool), []
     for index in range(len(scores)):
@@ -174,8 +174,8 @@ def choice_bound(
 def _pair(
     first: ArrayLike, second: ArrayLike, names: tuple[str, str] = ("scores", "sensitivities")
 ) -> tuple[Array, Array]:
-    left = check_finite_array(names[0], first, ndim=1).astype(np.float64)
-    right = check_finite_array(names[1], second, ndim=1).astype(np.float64)
+    left = check_real_array(names[0], first, 1)
+    right = check_real_array(names[1], second, 1)
     if left.shape != right.shape:
         raise ValueError(f"two vectors of one length are needed, got {len(left)} and {len(right)}")
     check_positive(f"smallest entry of {names[1]}", right.min())

@@ -17,7 +17,6 @@ from scipy.linalg import svdvals
 from dplit._checks import (
     Array,
     check_choice,
-    check_finite_array,
     check_flag,
     check_integer,
     check_nonnegative,
@@ -47,10 +46,10 @@ _Interval = tuple[float, float]
 
 
 def _half_width(clip: _Interval) -> float:
-    low, high = (float(end) for end in clip)
+    low, high = check_real_array("clip", clip, 1)
     if not (np.isfinite([low, high]).all() and low < high):
         raise ValueError(f"clip must be finite (low, high) with low < high, got clip={clip!r}")
-    return (high - low) / 2.0
+    return float((high - low) / 2.0)
 
 
 def _additive_scale(
@@ -197,7 +196,7 @@ def perturbation_bound(
     """
     design, response = _check_pair(X, y)
     snr, values = root_snr(design, response), _singular_values(design)
-    change = check_finite_array("E", E, ndim=2)
+    change = check_real_array("E", E, 2)
     if change.shape != design.shape:
         raise ValueError(f"E must have shape {design.shape}, got E of shape {change.shape}")
     u = float(svdvals(change)[0] / values[-1])

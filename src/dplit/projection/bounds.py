@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dplit._checks import (
-    check_finite_array,
     check_flag,
     check_integer,
     check_nonnegative,
     check_probability,
+    check_real_array,
 )
 from dplit.projection.additive import augmented_problem
 from dplit.projection.laws import sketch_quantile
@@ -123,7 +123,7 @@ def error_factors(X: ArrayLike, y: ArrayLike, theta: ArrayLike, *, penalty: floa
     _ErrorFactors(eta1=1.0, eta2=1.0, eta3=2.0, eta4=1.0)
     """
     design, response = _check_pair(X, y)
-    fit = check_finite_array("theta", theta, ndim=1)
+    fit = check_real_array("theta", theta, 1)
     lam = check_nonnegative("penalty", penalty)
     best = np.linalg.lstsq(design, response, rcond=None)[0]
     stacked = augmented_problem(design, response, sigma=math.sqrt(lam))

@@ -26,6 +26,7 @@ from dplit._checks import (
     check_nonnegative,
     check_positive,
     check_probability,
+    check_real_array,
 )
 from dplit.accounting import gdp_epsilon
 
@@ -78,12 +79,12 @@ def _chi_nodes(
 
 
 def _check_levels(variances: ArrayLike, prior: ArrayLike | None) -> tuple[Array, Array]:
-    levels = np.asarray(check_finite_array("variances", variances, ndim=1), dtype=float)
+    levels = check_real_array("variances", variances, 1)
     if levels.min() <= 0:
         raise ValueError(f"variances must be positive, got {levels.min():g}")
     if prior is None:
         return levels, np.full(len(levels), 1.0 / len(levels))
-    weights = np.asarray(check_finite_array("prior", prior, ndim=1), dtype=float)
+    weights = check_real_array("prior", prior, 1)
     if weights.shape != levels.shape or weights.min() < 0 or abs(weights.sum() - 1) > 1e-9:
         raise ValueError("prior must hold one probability per variance, with sum 1")
     return levels, weights
@@ -342,7 +343,7 @@ class _Bracket(NamedTuple):
 
 def _laws(name: str, value: ArrayLike, ndim: int | None = None) -> Array:
     """Return an array whose last axis holds probabilities that sum to 1."""
-    laws = np.asarray(check_finite_array(name, value, ndim=ndim), dtype=np.float64)
+    laws = check_real_array(name, value, ndim)
     if laws.min() < 0 or np.abs(laws.sum(axis=-1) - 1.0).max() > 1e-9:
         raise ValueError(f"{name} must hold laws: nonnegative numbers with sum 1 along the end")
     return laws
@@ -418,7 +419,7 @@ def conditional_information(joint: ArrayLike, mechanism: ArrayLike, *, entry: in
     1.0
     """
     W = _laws("mechanism", mechanism)
-    P = np.asarray(check_finite_array("joint", joint, ndim=W.ndim - 1), dtype=np.float64)
+    P = check_real_array("joint", joint, W.ndim - 1)
     if P.shape != W.shape[:-1]:
         raise ValueError(f"joint must have shape {W.shape[:-1]}, got joint of shape {P.shape}")
     if P.min() < 0 or abs(P.sum() - 1.0) > 1e-9:

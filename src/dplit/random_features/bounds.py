@@ -21,6 +21,7 @@ from dplit._checks import (
     check_nonnegative,
     check_positive,
     check_probability,
+    check_real_array,
 )
 from dplit.features import gaussian_kernel
 from dplit.random_features.interpolation import _label_vector
@@ -35,8 +36,8 @@ class _KernelSum(NamedTuple):
 
 
 def _centers(centers: ArrayLike, weights: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
-    points = check_finite_array("centers", centers, ndim=2)
-    amounts = check_finite_array("weights", weights, ndim=1)
+    points = check_real_array("centers", centers, 2)
+    amounts = check_real_array("weights", weights, 1)
     if len(amounts) != len(points):
         raise ValueError(f"weights must have {len(points)} entries, got {len(amounts)}")
     return points, amounts
@@ -50,7 +51,7 @@ def rkhs_function(
     ``k(x, x') = exp(-gamma ||x - x'||^2)``, so gamma is sigma_omega^2 / 2; centers x_i are (k, d).
     ``|f| <= ||f||_rho``; equation (6), with ``|alpha|^2`` for the printed ``alpha^2``.
     """
-    points = check_finite_array("X", X, ndim=2)
+    points = check_real_array("X", X, 2)
     where, a = _centers(centers, weights)
     if points.shape[1] != where.shape[1]:
         raise ValueError(f"X must have {where.shape[1]} columns, got X of shape {points.shape}")
@@ -66,7 +67,7 @@ def rkhs_multiplier(
 
     ``f(x) = E[alpha(w) e^{i<w, x>}]`` and ``||f||_rho^2 = E|alpha(w)|^2``.
     """
-    w = check_finite_array("frequencies", frequencies, ndim=2)
+    w = check_real_array("frequencies", frequencies, 2)
     where, a = _centers(centers, weights)
     if w.shape[0] != where.shape[1]:
         raise ValueError(f"frequencies must have {where.shape[1]} rows, got shape {w.shape}")

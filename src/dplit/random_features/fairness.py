@@ -12,7 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import erf
 
-from dplit._checks import Array, check_finite_array, check_integer, check_nonnegative, check_rng
+from dplit._checks import (
+    Array,
+    check_finite_array,
+    check_integer,
+    check_nonnegative,
+    check_real_array,
+    check_rng,
+)
 
 
 def published_gap_estimates(
@@ -57,8 +64,7 @@ def estimator_floor(
 
 def risk(residuals: ArrayLike) -> float:
     """Empirical risk (1): the mean squared residual, without the factor 1/2."""
-    values = check_finite_array("residuals", residuals, ndim=1)
-    return float(np.mean(np.asarray(values, dtype=float) ** 2))
+    return float(np.mean(check_real_array("residuals", residuals, 1) ** 2))
 
 
 def _row_norms2(features: ArrayLike) -> Array:
@@ -95,9 +101,9 @@ def ks_distance(a: ArrayLike, b: ArrayLike, *, grid: ArrayLike | None = None) ->
 
     A grid, which the paper uses, never over-estimates.
     """
-    first = np.sort(check_finite_array("a", a, ndim=1))
-    second = np.sort(check_finite_array("b", b, ndim=1))
-    points = np.concatenate([first, second]) if grid is None else check_finite_array("grid", grid)
+    first = np.sort(check_real_array("a", a, 1))
+    second = np.sort(check_real_array("b", b, 1))
+    points = np.concatenate([first, second]) if grid is None else check_real_array("grid", grid)
     left = np.searchsorted(first, points, side="right") / len(first)
     right = np.searchsorted(second, points, side="right") / len(second)
     return float(np.max(np.abs(left - right)))
@@ -124,8 +130,8 @@ def _expected_absolute_error(residuals: ArrayLike, noise_sd: ArrayLike) -> Array
     """Expected absolute residual ``E |r + s g|``, g normal; s, one or by record, is
     ``sigma ||phi||``: ``s sqrt(2/pi) exp(-r^2 / 2s^2) + r erf(r / (s sqrt 2))``.
     """
-    r = np.asarray(check_finite_array("residuals", residuals, ndim=1), dtype=float)
-    s = np.asarray(check_finite_array("noise_sd", noise_sd), dtype=float)
+    r = check_real_array("residuals", residuals, 1)
+    s = check_real_array("noise_sd", noise_sd)
     if np.any(s < 0):
         raise ValueError(f"noise_sd must be nonnegative, got noise_sd={float(s.min())!r}")
     s = np.broadcast_to(s, r.shape)
@@ -158,7 +164,7 @@ def error_gaps(
     Exact expectations over noise of standard deviation ``noise_sd``, one or one per record;
     ``strata`` holds the label stratum of each record, one by default (equal errors overall).
     """
-    r = np.asarray(check_finite_array("residuals", residuals, ndim=1), dtype=float)
+    r = check_real_array("residuals", residuals, 1)
     members = np.asarray(groups)
     bins = np.zeros(len(r), dtype=int) if strata is None else np.asarray(strata)
     if members.shape != r.shape or bins.shape != r.shape:

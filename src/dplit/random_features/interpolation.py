@@ -16,7 +16,14 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.linalg.blas import get_blas_funcs
 from scipy.linalg.lapack import get_lapack_funcs
 
-from dplit._checks import Array, check_choice, check_finite_array, check_positive, check_probability
+from dplit._checks import (
+    Array,
+    check_choice,
+    check_finite_array,
+    check_positive,
+    check_probability,
+    check_real_array,
+)
 
 _Indices = NDArray[np.intp]
 
@@ -45,7 +52,7 @@ def _distinct_rows(X: ArrayLike) -> tuple[_Indices, _Indices]:
 def duplicate_counts(X: ArrayLike, y: ArrayLike) -> _DuplicateCounts:
     """How many records, inputs and conflicting inputs a data set repeats."""
     inputs = check_finite_array("X", X, ndim=2)
-    target = check_finite_array("y", y, ndim=1)
+    target = check_real_array("y", y, 1)
     if len(inputs) != len(target):
         raise ValueError(f"y must have one entry per row of X, got {len(target)} for {len(inputs)}")
     first, inverse = _distinct_rows(inputs)

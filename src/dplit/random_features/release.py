@@ -23,6 +23,7 @@ from dplit._checks import (
     check_interval,
     check_positive,
     check_probability,
+    check_real_array,
     check_rng,
     quiet,
 )
@@ -175,7 +176,7 @@ def frequency_moments(frequencies: ArrayLike) -> Array:
 
     ``exp(-||w_k - w_l||^2 / 2)`` (N, N) for frequencies (d, N), one per column.
     """
-    w = check_finite_array("frequencies", frequencies, ndim=2).astype(float)
+    w = check_real_array("frequencies", frequencies, 2)
     squares = np.sum(w**2, axis=0)
     distance2 = np.maximum(squares[:, None] + squares[None, :] - 2.0 * w.T @ w, 0.0)
     np.fill_diagonal(distance2, 0.0)
@@ -189,7 +190,7 @@ def private_excess_bound(moments: ArrayLike, *, sigma: float, failure: float) ->
     chi-square tail of Laurent and Massart (2000, Lemma 1); M (N, N) positive semidefinite, for
     example of :func:`frequency_moments`.
     """
-    M = check_finite_array("moments", moments, ndim=2)
+    M = check_real_array("moments", moments, 2)
     if M.shape[0] != M.shape[1]:
         raise ValueError(f"moments must be square, got moments of shape {M.shape}")
     log = -math.log(check_probability("failure", failure))

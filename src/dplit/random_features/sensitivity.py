@@ -24,6 +24,7 @@ from dplit._checks import (
     check_interval,
     check_positive,
     check_probability,
+    check_real_array,
 )
 from dplit.mechanisms import (
     classical_gaussian_sigma,
@@ -244,7 +245,7 @@ def near_duplicate_profile(
     >>> near_duplicate_profile(0.037, epsilon=1.0, delta=1e-5, eta=0.375).delta.round(3)
     np.float64(0.5)
     """
-    distance = check_finite_array("scaled_distance", scaled_distance).astype(float)
+    distance = check_real_array("scaled_distance", scaled_distance)
     if not (distance > 0).all():
         raise ValueError(f"scaled_distance must be positive, got {distance.min()}")
     sigma = _unit_noise(epsilon, delta, eta)

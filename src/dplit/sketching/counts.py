@@ -22,11 +22,11 @@ from scipy.optimize import brentq, minimize_scalar
 from dplit._checks import (
     Array,
     check_at_least,
-    check_finite_array,
     check_integer,
     check_nonnegative,
     check_positive,
     check_probability,
+    check_real_array,
 )
 from dplit.mechanisms import gaussian_sigma
 
@@ -41,7 +41,7 @@ _REACH = 80.0
 
 
 def _real(name: str, value: ArrayLike) -> Array:
-    return np.asarray(check_finite_array(name, value), dtype=np.float64)
+    return check_real_array(name, value)
 
 
 def floored_inverse(y: ArrayLike, *, floor: float) -> Array:
@@ -201,7 +201,7 @@ def split_nsr(fraction: ArrayLike, setting: Setting) -> Array:
     >>> split_nsr(0.99, Setting(1e4, 0.1, 320, 5.0)).round(4)
     np.float64(4.2314)
     """
-    gamma = np.asarray(check_finite_array("fraction", fraction), dtype=np.float64)
+    gamma = check_real_array("fraction", fraction)
     if not (gamma > 0).all() or not (gamma < 1).all():
         raise ValueError(f"fraction must be in (0, 1), got fraction={fraction!r}")
     a, b, c = setting.checked().terms()

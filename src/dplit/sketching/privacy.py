@@ -14,6 +14,7 @@ from dplit._checks import (
     check_integer,
     check_positive,
     check_probability,
+    check_real_array,
 )
 from dplit.features import fast_cos
 from dplit.mechanisms import gaussian_delta, gaussian_sigma
@@ -150,8 +151,8 @@ def kronecker_gap(
     >>> kronecker_gap([1.0, 2**0.5], [0.0, 1.0], n_turns=10_000)[0] < 1e-3
     True
     """
-    omega = check_finite_array("frequencies", frequencies, ndim=1).astype(np.float64)
-    phi = check_finite_array("targets", targets, ndim=1).astype(np.float64)
+    omega = check_real_array("frequencies", frequencies, 1)
+    phi = check_real_array("targets", targets, 1)
     if phi.shape != omega.shape or omega[0] == 0:
         raise ValueError(f"targets must match frequencies, the first nonzero, got {phi.shape}")
     best, winner = np.inf, 0.0

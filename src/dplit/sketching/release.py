@@ -41,13 +41,7 @@ from dplit.mechanisms import (
 )
 from dplit.mechanisms.draws import Mechanism, Norm, record_draw
 from dplit.sketching.sensitivity import NoiseKind, noise_variance, sketch_sensitivity
-from dplit.sketching.sketches import (
-    NoiseRecord,
-    Sketch,
-    SketchMap,
-    _exact_part,
-    merge_all,
-)
+from dplit.sketching.sketches import NoiseRecord, Sketch, SketchMap, _exact_part, merge_all
 
 _CountMode = Literal["split", "public", "withheld"]
 

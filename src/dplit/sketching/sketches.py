@@ -141,7 +141,7 @@ class SketchMap:
             rule = "given for" if self.kind == "quantized" else "None for"
             raise ValueError(f"dither must be {rule} kind={self.kind!r}, got dither={self.dither}")
         if self.dither is not None:
-            dither = check_finite_array("dither", self.dither, ndim=1).astype(np.float64)
+            dither = check_real_array("dither", self.dither, 1)
             if dither.shape != (self.n_components,):
                 raise ValueError(
                     f"dither must have one entry per frequency ({self.n_components}), "

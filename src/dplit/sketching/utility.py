@@ -21,6 +21,7 @@ from dplit._checks import (
     check_nonnegative,
     check_positive,
     check_probability,
+    check_real_array,
 )
 from dplit.features import gaussian_kernel
 from dplit.sketching.subsampling.masks import base_epsilon
@@ -259,7 +260,7 @@ def mixture_constant(
     >>> round(mixture_constant([[0.0], [100.0]], cluster_std=0.0, frequency_std=1.0), 9)
     2.0
     """
-    where = check_finite_array("centers", centers, ndim=2).astype(float)
+    where = check_real_array("centers", centers, 2)
     k, d = where.shape
     shares = np.full(k, 1.0 / k) if weights is None else check_finite_array("weights", weights)
     if shares.shape != (k,) or np.any(shares <= 0) or abs(shares.sum() - 1.0) > 1e-9:

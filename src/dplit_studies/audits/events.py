@@ -16,13 +16,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from dplit._checks import Array, check_choice, check_integer, check_positive
-from dplit.audit import (
-    Controls,
-    EventAudit,
-    audit_event,
-    delta_lower_bound,
-    run_controls,
-)
+from dplit.audit import Controls, EventAudit, audit_event, delta_lower_bound, run_controls
 from dplit.baselines import (
     AdaSSPRegressor,
     NoisyGradientClassifier,

@@ -19,6 +19,7 @@ from dplit._checks import (
     check_integer,
     check_interval,
     check_probability,
+    check_real_array,
 )
 from dplit.accounting import gdp_budget
 from dplit.margin.descent import noisy_hinge_descent, phased_descent
@@ -34,9 +35,9 @@ def level_pvalue(counts: ArrayLike, law: ArrayLike, drawn: ArrayLike) -> tuple[f
 
     ``counts`` and ``law`` are those of all candidates; cells of less than five draws are merged.
     """
-    values = check_finite_array("counts", counts, ndim=1).astype(float)
-    masses = check_finite_array("law", law, ndim=1).astype(float)
-    seen_counts = check_finite_array("drawn", drawn, ndim=1).astype(float)
+    values = check_real_array("counts", counts, 1)
+    masses = check_real_array("law", law, 1)
+    seen_counts = check_real_array("drawn", drawn, 1)
     levels, place = np.unique(values, return_inverse=True)
     where = np.minimum(np.searchsorted(levels, seen_counts), len(levels) - 1)
     if np.any(levels[where] != seen_counts):
@@ -60,8 +61,8 @@ def detectable_budget(
 
     To first order: the noncentrality of t draws is :math:`t\,\Delta\epsilon^2\,\mathrm{Var}(N)/4`.
     """
-    values = check_finite_array("counts", counts, ndim=1).astype(float)
-    masses = check_finite_array("law", law, ndim=1).astype(float)
+    values = check_real_array("counts", counts, 1)
+    masses = check_real_array("law", law, 1)
     df = check_integer("cells", cells, minimum=2) - 1
     critical = chi2.isf(check_interval("level", level, 0.0, 1.0), df)
     needed = brentq(lambda shift: ncx2.sf(critical, df, shift) - 0.9, 1e-6, 1e4)

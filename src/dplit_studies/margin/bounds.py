@@ -22,6 +22,7 @@ from dplit._checks import (
     check_interval,
     check_positive,
     check_probability,
+    check_real_array,
     check_rng,
 )
 from dplit.accounting import gdp_budget
@@ -175,7 +176,7 @@ def fast_distortions(
     vectors: ArrayLike, *, n_components: int, n_draws: int, rng: np.random.Generator
 ) -> Array:
     """Largest relative change of a squared length under each of several fast projections."""
-    rows = check_finite_array("vectors", vectors, ndim=2).astype(float)
+    rows = check_real_array("vectors", vectors, 2)
     squares = np.einsum("ij,ij->i", rows, rows)
     if not np.all(squares > 0):
         raise ValueError("vectors must be nonzero, got a row of zeros")
@@ -190,7 +191,7 @@ def adjoint_growth(
     w: ArrayLike, n_features: int, *, n_draws: int, rng: np.random.Generator
 ) -> Estimate:
     r"""Mean of :math:`\|\Phi^\top w\|^2/\|w\|^2`, d / k, over sign projections, and its error."""
-    weights = check_finite_array("w", w, ndim=1).astype(float)
+    weights = check_real_array("w", w, 1)
     k, count = len(weights), check_integer("n_draws", n_draws, minimum=2)
     lengths = np.empty(count)
     for t in range(count):

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import qr
 from scipy.special import betainc
 
-from dplit._checks import Array, check_finite_array, check_integer, check_interval, check_positive
+from dplit._checks import Array, check_integer, check_interval, check_positive, check_real_array
 from dplit.accounting import gdp_budget
 from dplit.baselines.objective import objective_perturbation
 from dplit.margin.compressed import _draw_projection, compress, expand
@@ -59,7 +59,7 @@ class _DimensionCurve:
 
 def sphere_error(w: ArrayLike, *, margin: float) -> float:
     """Exact population error of a linear classifier on ``margin_data``, a beta integral."""
-    weights = check_finite_array("w", w, ndim=1).astype(float)
+    weights = check_real_array("w", w, 1)
     d = check_integer("the length of w", len(weights), minimum=3)
     gamma = check_interval("margin", margin, 0.0, 1.0)
     rest = math.sqrt(1 - gamma**2) * float(np.linalg.norm(weights[1:]))

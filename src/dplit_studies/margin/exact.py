@@ -12,7 +12,15 @@ from numpy.typing import ArrayLike
 from scipy.spatial import KDTree
 from scipy.special import logsumexp
 
-from dplit._checks import Array, check_finite_array, check_integer, check_positive, check_rng, quiet
+from dplit._checks import (
+    Array,
+    check_finite_array,
+    check_integer,
+    check_positive,
+    check_real_array,
+    check_rng,
+    quiet,
+)
 from dplit.margin.covers import _lattice_side, _lines, _reach_squared
 from dplit.margin.exponential import _counts, _labelled_rows
 from dplit.margin.losses import _scaled_rows
@@ -109,8 +117,8 @@ def log_ratio(counts: ArrayLike, neighbour: ArrayLike, *, epsilon: float) -> flo
 
 
 def _pair(counts: ArrayLike, neighbour: ArrayLike) -> tuple[Array, Array]:
-    left = check_finite_array("counts", counts, ndim=1).astype(float)
-    right = check_finite_array("neighbour", neighbour, ndim=1).astype(float)
+    left = check_real_array("counts", counts, 1)
+    right = check_real_array("neighbour", neighbour, 1)
     if left.shape != right.shape:
         raise ValueError(
             f"neighbour must have one count per candidate, got {len(right)} for {len(left)}"
@@ -131,8 +139,8 @@ def _replacements(wrong: ArrayLike, others: ArrayLike) -> Array:
     """Error counts (m * p, n) of all samples with one record replaced by one of the given ones.
     ``wrong`` (n, m) says which candidate errs on which record, ``others`` (n, p) on which newcomer.
     """
-    old = check_finite_array("wrong", wrong, ndim=2).astype(float)
-    new = check_finite_array("others", others, ndim=2).astype(float)
+    old = check_real_array("wrong", wrong, 2)
+    new = check_real_array("others", others, 2)
     if len(old) != len(new):
         raise ValueError(f"others must have {len(old)} rows, got others of shape {new.shape}")
     left = old.sum(axis=1, keepdims=True) - old
@@ -142,7 +150,7 @@ def _replacements(wrong: ArrayLike, others: ArrayLike) -> Array:
 
 def audit_replacements(wrong: ArrayLike, others: ArrayLike, *, epsilon: float) -> _PrivacyAudit:
     """Largest log-ratio and divergence over order of all ``_replacements`` of one record."""
-    old = check_finite_array("wrong", wrong, ndim=2).astype(float)
+    old = check_real_array("wrong", wrong, 2)
     eps = check_positive("epsilon", epsilon)
     base, pairs = (_log_law(v, eps) for v in (old.sum(axis=1), _replacements(wrong, others)))
     rho = max(

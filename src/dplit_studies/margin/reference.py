@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 
-from dplit._checks import Array, check_finite_array, check_integer, check_positive
+from dplit._checks import Array, check_finite_array, check_integer, check_positive, check_real_array
 from dplit.features import random_frequencies
 from dplit.margin.kernels import margin_features
 from dplit.margin.losses import _check_signs
@@ -78,14 +78,14 @@ def fit_kernel_hinge(
     >>> round(fit.norm, 3), round(fit.hinge, 6)
     (1.414, 0.0)
     """
-    matrix = check_finite_array("kernel", kernel, ndim=2)
+    matrix = check_real_array("kernel", kernel, 2)
     labels = _check_signs(y)
     m = len(matrix)
     if matrix.shape != (m, m) or labels.shape != (m,):
         raise ValueError(f"kernel and y must fit, got shapes {matrix.shape} and {labels.shape}")
     rho, size = check_positive("margin", margin), check_positive("weight_norm", weight_norm)
     weight = check_positive("regularization", regularization)
-    signed = labels[:, None] * np.asarray(matrix, float) * labels
+    signed = labels[:, None] * matrix * labels
     fit = _certified(signed, rho, size, weight, weight, _dual(signed, rho, weight, np.zeros(m)))
     if fit.gap > tol:
         fit = _bind(signed, rho, size, weight, fit.alpha, tol)

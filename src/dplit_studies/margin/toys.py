@@ -13,7 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
-from dplit._checks import Array, check_finite_array, check_integer, check_positive, check_rng
+from dplit._checks import (
+    Array,
+    check_finite_array,
+    check_integer,
+    check_positive,
+    check_real_array,
+    check_rng,
+)
 from dplit.features import sign_projection
 from dplit.margin.networks import _layers, _product, compressed_output, network_output, sigmoid
 from dplit.trials import Trial, mean_and_se
@@ -58,10 +65,10 @@ def projection_distortion(
     Of :math:`\langle w,v\rangle` over :math:`|w||v|`, for columns w and the inputs v that the layer
     gets.
     """
-    value, largest = check_finite_array("X", X, ndim=2).astype(float), 0.0
+    value, largest = check_real_array("X", X, 2), 0.0
     for matrix, phi in zip(_layers(weights), maps, strict=True):
         columns = matrix.reshape(len(matrix), -1)
-        small = check_finite_array("maps", phi, ndim=2).astype(float)
+        small = check_real_array("maps", phi, 2)
         kept = _product(value, small.T) @ (small @ columns)
         sizes = np.outer(np.linalg.norm(value, axis=1), np.linalg.norm(columns, axis=0))
         gaps = np.abs(kept - value @ columns) / np.maximum(sizes, np.finfo(float).tiny)
@@ -192,7 +199,7 @@ class ToyNetworks:
     def error_counts(self, X: ArrayLike, y: ArrayLike) -> Array:
         """Number of errors of every distinct network; a zero output counts as an error."""
         columns, outputs, _ = self.units
-        labels = check_finite_array("y", y, ndim=1).astype(float)
+        labels = check_real_array("y", y, 1)
         hidden = sigmoid(check_finite_array("X", X, ndim=2) @ columns.T, slope=_SLOPE)
         signed = np.ascontiguousarray((outputs * hidden * labels[:, None]).T)
         members = self.multisets[0]
@@ -209,7 +216,7 @@ class ToyNetworks:
         self, counts: ArrayLike, population: ArrayLike, *, n_samples: int, epsilon: float
     ) -> _SelectionError:
         """Exact expectations under the exponential mechanism with zero-one score."""
-        errors = check_finite_array("counts", counts, ndim=1).astype(float)
+        errors = check_real_array("counts", counts, 1)
         m = check_integer("n_samples", n_samples)
         logits = np.log(self.multisets[1]) - 0.5 * check_positive("epsilon", epsilon) * errors
         law = softmax(logits)

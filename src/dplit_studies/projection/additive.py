@@ -21,10 +21,7 @@ from dplit._checks import (
 )
 from dplit.baselines import sufficient_statistics
 from dplit.mechanisms import gaussian_sigma
-from dplit.projection.additive import (
-    perturbation_bound,
-    release_additive,
-)
+from dplit.projection.additive import perturbation_bound, release_additive
 from dplit.projection.information import additive_sigma
 from dplit.projection.leakage import row_variance
 from dplit.projection.projection import (

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.neighbors import NearestNeighbors
 
-from dplit._checks import Array, check_finite_array, check_integer, check_positive
+from dplit._checks import Array, check_finite_array, check_integer, check_positive, check_real_array
 from dplit.random_features.interpolation import _distinct_rows
 from dplit.streams import stream
 from dplit_studies.random_features.curves import _nested_grams
@@ -126,7 +126,7 @@ def experiment_spectra(
 
     The name selects the random stream; the paper's experiments have eta = 3/8.
     """
-    rows = np.asarray(check_finite_array("X", X, ndim=2), dtype=float)
+    rows = check_real_array("X", X, 2)
     sd = check_positive("frequency_sd", frequency_sd)
     product = float(rows.var(axis=0).sum()) * sd**2
     result = []

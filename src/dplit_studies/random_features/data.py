@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplit._checks import Array, check_choice, check_finite_array, check_integer, check_rng
+from dplit._checks import Array, check_choice, check_integer, check_real_array, check_rng
 from dplit.datasets import Dataset
 from dplit.random_features.sensitivity import _f1
 
@@ -20,7 +20,7 @@ from dplit.random_features.sensitivity import _f1
 
 def _f2(X: ArrayLike) -> Array:
     """Second test function, ``sum_i exp(-|x_i|)``: kinks wherever a coordinate is 0."""
-    return np.asarray(np.exp(-np.abs(check_finite_array("X", X, ndim=2))).sum(axis=1))
+    return np.asarray(np.exp(-np.abs(check_real_array("X", X, 2))).sum(axis=1))
 
 
 def _draw_data(
@@ -68,7 +68,7 @@ class _FairnessData:
 
 def _min_max(columns: ArrayLike, groups: ArrayLike | None = None) -> Array:
     """Columns scaled to [0, 1], within each group where given; a constant one becomes 0 there."""
-    values = np.asarray(check_finite_array("columns", columns), dtype=float)
+    values = check_real_array("columns", columns)
     members = np.zeros(len(values), dtype=int) if groups is None else np.asarray(groups)
     if members.shape != (len(values),):
         raise ValueError(f"groups must have one entry per row, got shape {members.shape}")

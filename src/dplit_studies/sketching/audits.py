@@ -21,6 +21,7 @@ from dplit._checks import (
     check_integer,
     check_positive,
     check_probability,
+    check_real_array,
     check_rng,
 )
 from dplit._estimators import clip_rows, spawn_generators
@@ -58,7 +59,7 @@ def _quadratic_release(
     which costs the budget. ``noise_factor`` below 1 is a planted fault, the loss ``as_printed``
     up to twice the budget.
     """
-    records = clip_rows(np.asarray(check_finite_array("X", X, ndim=2), dtype=float), 1.0)
+    records = clip_rows(check_real_array("X", X, 2), 1.0)
     total = quadratic_features(records, frequencies).sum(axis=0)
     level = noise_level(frequencies, epsilon=epsilon, delta=delta, as_printed=as_printed)
     level *= check_positive("noise_factor", noise_factor)

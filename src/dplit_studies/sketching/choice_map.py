@@ -36,11 +36,7 @@ from dplit.sketching.choice import (
     settings,
 )
 from dplit.sketching.decoders.kmeans import sse
-from dplit.sketching.estimators import (
-    CompressiveGaussianMixture,
-    CompressiveKMeans,
-    _fourier_map,
-)
+from dplit.sketching.estimators import CompressiveGaussianMixture, CompressiveKMeans, _fourier_map
 from dplit.sketching.release import plan_release
 from dplit.sketching.sketches import Sketch, sketch
 from dplit.trials import Trial, run_trials

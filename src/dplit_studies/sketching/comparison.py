@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
-from dplit._checks import Array, check_finite_array, check_integer
+from dplit._checks import Array, check_integer, check_real_array
 from dplit.baselines import private_lloyd, spread_centers
 from dplit.sketching.decoders.kmeans import _dequantized_sketch, decode_kmeans, sse
 from dplit.sketching.release import plan_release
@@ -164,7 +164,7 @@ def _digits_problem(
     have variance ``scale / (d s^2)``.
     """
     pixels = load_digits().data if images is None else images
-    rows = check_finite_array("images", pixels, ndim=2).astype(np.float64)
+    rows = check_real_array("images", pixels, 2)
     d = check_integer("n_dimensions", n_dimensions)
     half = len(rows) // 2
     projection = PCA(d, random_state=0).fit(rows[:half])

@@ -153,7 +153,7 @@ def _private_em(
     centres = check_finite_array("start", start, ndim=2)
     (k, d), steps = centres.shape, check_integer("n_iter", n_iter)
     box, size = check_box(bounds, d), (steps, k, 2 * d + 1)
-    records = box.unit(check_finite_array("X", X, ndim=2).astype(np.float64))
+    records = box.unit(check_real_array("X", X, 2))
     x = clip_rows(records / check_positive("radius", radius), 1.0)
     if delta == 0:
         scale = steps * _em_sensitivity(d, norm=1) / check_positive("epsilon", epsilon)

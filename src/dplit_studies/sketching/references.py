@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import Bounds, minimize, nnls
 from sklearn.cluster import KMeans
 
-from dplit._checks import check_finite_array, check_integer, check_rng
+from dplit._checks import check_finite_array, check_integer, check_real_array, check_rng
 from dplit.sketching.decoders.kmeans import _checked_records, _DecodedKMeans, sse
 
 #: Uniform points of the box among which the ascent for a new atom starts.
@@ -102,7 +102,7 @@ def reference_decode(
 ) -> _DecodedKMeans:  # fmt: skip
     """Centroids and weights fitted to one sketch by plain CL-OMPR."""
     z = check_finite_array("sketch", sketch, ndim=1).astype(complex)
-    omega = check_finite_array("frequencies", frequencies, ndim=2)
+    omega = check_real_array("frequencies", frequencies, 2)
     check_integer("n_clusters", n_clusters)
     check_rng(rng)
     if z.shape != omega.shape[1:]:

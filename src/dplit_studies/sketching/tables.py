@@ -19,6 +19,7 @@ from dplit._checks import (
     check_choice,
     check_finite_array,
     check_integer,
+    check_real_array,
     check_rng,
 )
 from dplit.features import complex_features, orthonormal_blocks, quantized_features
@@ -185,7 +186,7 @@ def quadratic_cells(
     frequencies: ArrayLike, law: _MaskLaw, *, name: str, rng: np.random.Generator
 ) -> list[_TableCell]:
     """The four cells of quadratic features: printed, reached by a search, and safe."""
-    columns = check_finite_array("frequencies", frequencies, ndim=2).astype(float)
+    columns = check_real_array("frequencies", frequencies, 2)
     if columns.shape[1] != law.n_components:
         raise ValueError(f"frequencies must have {law.n_components} columns, got {columns.shape}")
     kept = [columns[:, mask] for mask in mask_support(law)[0] if mask.any()]

@@ -15,7 +15,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplit._checks import Array, check_choice, check_finite_array, check_integer, check_rng
+from dplit._checks import (
+    Array,
+    check_choice,
+    check_finite_array,
+    check_integer,
+    check_real_array,
+    check_rng,
+)
 from dplit._estimators import check_box
 from dplit.sketching.decoders._dirac import DiracBatch, Pool, add_atoms, adjust, drop_lightest
 from dplit.sketching.decoders._lbfgs import Box
@@ -123,7 +130,7 @@ def _checked_frequencies(
     frequencies: ArrayLike, z: NDArray[Any], k: int, needed: Callable[[int, int], int]
 ) -> Array:
     """Return frequencies (d, m); refuse a sketch that has not m, or ``needed(d, k)``, entries."""
-    omega = check_finite_array("frequencies", frequencies, ndim=2).astype(np.float64)
+    omega = check_real_array("frequencies", frequencies, 2)
     d, m = omega.shape
     if len(z) != m:
         raise ValueError(f"z must have {m} entries, got z of shape {z.shape}")

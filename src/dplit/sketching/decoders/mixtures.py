@@ -16,6 +16,7 @@ from dplit._checks import (
     check_finite_array,
     check_integer,
     check_probability,
+    check_real_array,
     check_rng,
 )
 from dplit._estimators import Box, check_box
@@ -47,10 +48,10 @@ def _log_density(
 
     Covariances are variances (k, d), or positive definite matrices (k, d, d).
     """
-    records = check_finite_array("X", X, ndim=2).astype(np.float64)
-    share = check_finite_array("weights", weights, ndim=1).astype(np.float64)
-    centres = check_finite_array("means", means, ndim=2).astype(np.float64)
-    spread = check_finite_array("covariances", covariances).astype(np.float64)
+    records = check_real_array("X", X, 2)
+    share = check_real_array("weights", weights, 1)
+    centres = check_real_array("means", means, 2)
+    spread = check_real_array("covariances", covariances)
     k, d = len(share), records.shape[1]
     if centres.shape != (k, d):
         raise ValueError(f"means must have shape {(k, d)}, got means of shape {centres.shape}")

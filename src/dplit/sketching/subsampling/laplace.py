@@ -23,6 +23,7 @@ from dplit._checks import (
     check_integer,
     check_positive,
     check_probability,
+    check_real_array,
 )
 from dplit.sketching.subsampling.masks import _MaskLaw, mask_support
 
@@ -158,7 +159,7 @@ def log_density(points: ArrayLike, features: Any, law: _MaskLaw, *, scale: float
     ``points`` in real coordinates, a complex one as two side by side; without the constant ``-M
     log(2 b)`` of their number M. No records: the noise alone.
     """
-    where = check_finite_array("points", points, ndim=2).astype(float)
+    where = check_real_array("points", points, 2)
     scale = check_positive("scale", scale)
     if len(features) == 0:
         return np.asarray(-np.abs(where).sum(axis=1) / scale)

@@ -12,20 +12,14 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dplit._checks import (
-    Array,
-    Neighboring,
-    check_finite_array,
-    check_neighboring,
-    check_positive,
-)
+from dplit._checks import Array, Neighboring, check_neighboring, check_positive, check_real_array
 from dplit.sketching.sensitivity import s4_ascent, s4_certificate
 from dplit.sketching.subsampling.laplace import far_point, log_density
 from dplit.sketching.subsampling.masks import _MaskLaw, mask_support
 
 
 def _columns(frequencies: ArrayLike, law: _MaskLaw) -> Array:
-    columns = check_finite_array("frequencies", frequencies, ndim=2).astype(float)
+    columns = check_real_array("frequencies", frequencies, 2)
     if columns.shape[1] != law.n_components:
         raise ValueError(f"frequencies must have {law.n_components} columns, got {columns.shape}")
     return columns
@@ -88,8 +82,8 @@ def replaced_loss(
     frequencies: ArrayLike, law: _MaskLaw, x: ArrayLike, y: ArrayLike, *, scale: float
 ) -> float:
     """Log density ratio at a far release where y takes the place of x: a lower bound of epsilon."""
-    columns = check_finite_array("frequencies", frequencies, ndim=2).astype(float)
-    pair = [check_finite_array(n, v, ndim=1).astype(float) for n, v in (("x", x), ("y", y))]
+    columns = check_real_array("frequencies", frequencies, 2)
+    pair = [check_real_array(n, v, 1) for n, v in (("x", x), ("y", y))]
     for name, record in zip(("x", "y"), pair, strict=True):
         if record.shape != (len(columns),) or np.linalg.norm(record) > 1 + 1e-12:
             raise ValueError(

@@ -20,6 +20,7 @@ from dplit._checks import (
     check_integer,
     check_positive,
     check_probability,
+    check_real_array,
     check_rng,
 )
 from dplit.sketching._exact_sums import feature_adder
@@ -65,7 +66,7 @@ def subsampled_map_sum(X: ArrayLike, sketch_map: SketchMap, indices: ArrayLike) 
     the features are those of :func:`dplit.sketching.sketches.sketch`, and add exactly in every
     order.
     """
-    records = check_finite_array("X", X, ndim=2)
+    records = check_real_array("X", X, 2, copy=False)
     kept = check_finite_array("indices", indices, ndim=2)
     m, r = sketch_map.n_components, kept.shape[1]
     if records.shape[1] != sketch_map.n_features or len(kept) != len(records):
@@ -171,8 +172,8 @@ def sample_log_density(
     ``points`` (n_points, m) are releases, ``features`` (n, m) real, ``scale`` that of the
     unrescaled sum; without the constant ``-m log(2 b)``, and for at most 65,536 samples.
     """
-    where = check_finite_array("points", points, ndim=2).astype(float)
-    values = check_finite_array("features", features, ndim=2).astype(float)
+    where = check_real_array("points", points, 2)
+    values = check_real_array("features", features, 2)
     n = len(values)
     kept = check_integer("n_kept", n_kept, maximum=n)
     if where.shape[1] != values.shape[1]:
