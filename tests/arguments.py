@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
 import pytest
 
 
@@ -25,3 +28,12 @@ def each_is_named(
     for value, rule in bad:
         with pytest.raises((TypeError, ValueError), match=f"{argument} must .*{rule}"):
             function(**{**good, argument: value})
+
+
+def keeps_imaginary_parts(function: Callable[..., Any], good: dict[str, Any]) -> None:
+    """Demand that no array of the right call loses an imaginary part, of which NumPy warns."""
+    for argument, value in good.items():
+        if isinstance(value, (list, np.ndarray)) and np.asarray(value).dtype.kind in "iuf":
+            with warnings.catch_warnings(), contextlib.suppress(TypeError, ValueError):
+                warnings.simplefilter("error", np.exceptions.ComplexWarning)
+                function(**{**good, argument: np.asarray(value) + 1j})

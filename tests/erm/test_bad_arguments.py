@@ -19,6 +19,7 @@ from dplit.erm import (
     stability,
     utility,
 )
+from tests.arguments import keeps_imaginary_parts
 
 MODULES = (attacks, losses, minimisers, pairs, rates, release, repairs, stability, utility)
 EYE, HALVES, SIGNS = np.eye(2), np.array([0.5, 0.5]), np.array([1.0, -1.0])
@@ -108,6 +109,7 @@ def test_a_bad_argument_is_an_error_that_names_it(name):
             wrong = np.full(value.shape, none) if array else none
             with pytest.raises(error, match=f"{argument} must {rule}"):
                 FUNCTIONS[name](**{**good, argument: wrong})
+    keeps_imaginary_parts(FUNCTIONS[name], good)
 
 
 #: Values that are bad beside others, or by a rule of one function; all else as above.

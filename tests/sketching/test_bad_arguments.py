@@ -19,6 +19,7 @@ from dplit.sketching.subsampling import gaussian, laplace, masks, quadratic
 from dplit.sketching.subsampling import release as sampled
 from dplit_studies.sketching import references, searches, simulations
 from dplit_studies.sketching.data import MixtureLaw
+from tests.arguments import good_arguments, keeps_imaginary_parts
 
 NAN, INF = math.nan, math.inf
 ONE = np.ones((1, 1))
@@ -436,3 +437,10 @@ def test_a_bad_argument_is_named(
     names = {name for name, one in needed if one.default is one.empty} | changes.keys()
     with pytest.raises(error, match=message):
         function(**{name: known[name] for name in names})
+
+
+@pytest.mark.parametrize("function", {case[0]: None for case in [*BAD_VALUES, *BAD_TYPES]})
+def test_no_imaginary_part_is_dropped(function: Callable[..., Any]) -> None:
+    """Kills a cast to floats before anything asks for real numbers."""
+    good = good_arguments(function, GOOD | FOR_ONE.get(function, {}))
+    keeps_imaginary_parts(function, good)

@@ -55,10 +55,10 @@ def refine_kmeans(
 ) -> _DecodedKMeans:  # fmt: skip
     """Local minimum of the squared distance near a mixture, by L-BFGS-B in double precision."""
     z = check_finite_array("sketch", sketch, ndim=1)
-    omega = check_finite_array("frequencies", frequencies, ndim=2)
-    points = check_finite_array("centroids", centroids, ndim=2)
+    omega = check_real_array("frequencies", frequencies, 2)
+    points = check_real_array("centroids", centroids, 2)
     count, size, norm = len(points), points.size, float(np.linalg.norm(z))
-    heavy = check_finite_array("weights", weights, ndim=1) / norm
+    heavy = check_real_array("weights", weights, 1) / norm
     lower = np.concatenate([np.full(size, bounds[0]), np.zeros(count)])
     box = Bounds(lower, np.concatenate([np.full(size, bounds[1]), np.full(count, np.inf)]))
     options: Any = {"maxiter": max_iter, "ftol": tol, "gtol": 1e-10, "maxfun": 10 * max_iter}
