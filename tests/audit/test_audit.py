@@ -473,10 +473,7 @@ def test_search_uses_the_norm_it_is_given() -> None:
             lambda: audit.epsilon_lower_bound(9, 1, 8, confidence=0.9),
             "hits_in must be at most 8, got hits_in=9",
         ),
-        (
-            lambda: audit.epsilon_lower_bound(1, 1, 8, delta=1.0, confidence=0.9),
-            "delta must be in",
-        ),
+        (lambda: audit.epsilon_lower_bound(1, 1, 8, delta=1.0, confidence=0.9), "delta must be in"),
         (lambda: audit.chi_square_noise_test([1.0], sigma=0.0), "sigma must be positive"),
         (lambda: audit.one_run_p_value(3, 2, 9, epsilon=1.0), "correct must be at most 2"),
         (
@@ -487,10 +484,7 @@ def test_search_uses_the_norm_it_is_given() -> None:
             lambda: audit.one_run_audit([1.0], np.array([True]), guesses=2, confidence=0.9),
             "guesses must be at most 1",
         ),
-        (
-            lambda: audit.one_run_audit([1j], np.array([True]), guesses=1, confidence=0.9),
-            "scores must be real",
-        ),
+        (lambda: audit.one_run_audit([1j], [], guesses=1, confidence=0.9), "scores must be real"),
         (lambda: audit.run_controls(lambda f: True, planted=1.0), "planted must be in"),
     ],
 )

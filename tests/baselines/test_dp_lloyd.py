@@ -299,14 +299,6 @@ def test_a_start_of_another_width_is_named():
         private_lloyd([[0.0]], [[0.0, 0.0]], **options)
 
 
-@pytest.mark.parametrize("which", ["X", "start"])
-def test_complex_points_are_refused(which):
-    """Kills a cast that drops imaginary parts, of which one record decides whether NumPy warns."""
-    points = {"X": [[0.0]], "start": [[0.0]], which: [[1j]]}
-    with pytest.raises(TypeError, match=f"{which} must be real"):
-        private_lloyd(**points, bounds=(-1, 1), epsilon=1.0, rng=np.random.default_rng(0))
-
-
 @pytest.mark.parametrize(
     "bounds", [3.0, (0.0, 1.0, 2.0), (0.0, math.inf), ("a", "b"), (0.0, 5e-324)]
 )

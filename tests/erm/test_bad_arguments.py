@@ -19,7 +19,7 @@ from dplit.erm import (
     stability,
     utility,
 )
-from tests.arguments import keeps_imaginary_parts
+from tests.arguments import keeps_imaginary_part
 
 MODULES = (attacks, losses, minimisers, pairs, rates, release, repairs, stability, utility)
 EYE, HALVES, SIGNS = np.eye(2), np.array([0.5, 0.5]), np.array([1.0, -1.0])
@@ -104,12 +104,12 @@ def test_a_bad_argument_is_an_error_that_names_it(name):
     good = {argument: value for argument, (value, _) in known.items()}
     FUNCTIONS[name](**good)
     for argument, (value, bad) in known.items():
+        keeps_imaginary_part(FUNCTIONS[name], good, argument)
         for none, error, rule in bad:
             array = isinstance(value, np.ndarray)
             wrong = np.full(value.shape, none) if array else none
             with pytest.raises(error, match=f"{argument} must {rule}"):
                 FUNCTIONS[name](**{**good, argument: wrong})
-    keeps_imaginary_parts(FUNCTIONS[name], good)
 
 
 #: Values that are bad beside others, or by a rule of one function; all else as above.

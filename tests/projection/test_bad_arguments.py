@@ -24,7 +24,7 @@ from dplit.projection import (
 )
 from dplit.projection.projection import ProjectionRelease
 from dplit.streams import stream
-from tests.arguments import each_is_named, good_arguments, keeps_imaginary_parts
+from tests.arguments import each_is_named, good_arguments
 
 MODULES = (
     additive, attacks, bounds, capacity, information, laws, leakage, projection, regression
@@ -237,9 +237,3 @@ def test_a_bad_argument_is_an_error_that_names_it(name, argument):
 def test_what_does_not_go_together_is_named(name, changes, message):
     with pytest.raises(ValueError, match=message):
         FUNCTIONS[name](**{**right_call(name), **changes})
-
-
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_no_imaginary_part_is_dropped(name):
-    """Kills a cast to floats before anything asks for real numbers."""
-    keeps_imaginary_parts(FUNCTIONS[name], right_call(name))

@@ -20,7 +20,7 @@ from dplit.random_features import (
     sensitivity,
 )
 from dplit.streams import stream
-from tests.arguments import each_is_named, good_arguments, keeps_imaginary_parts
+from tests.arguments import each_is_named, good_arguments
 
 FUNCTIONS = {
     name: function
@@ -165,9 +165,3 @@ def test_a_bad_argument_is_an_error_that_names_it(name, argument):
 def test_what_does_not_go_together_is_named(name, changes, message):
     with pytest.raises((TypeError, ValueError), match=message):
         FUNCTIONS[name](**{**right_call(name), **changes})
-
-
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_no_imaginary_part_is_dropped(name):
-    """Kills a cast to floats before anything asks for real numbers."""
-    keeps_imaginary_parts(FUNCTIONS[name], right_call(name))

@@ -78,14 +78,8 @@ IN_BROWSER = {
     ),
     "traceback": ('<div class="output traceback">ValueError</div>', "error shown"),
     "stderr": ('<div class="output stderr">a warning</div>', "error shown"),
-    "pale text": (
-        '<p style="color: #eee; background: #fff">pale</p>',
-        "illegible (light)",
-    ),
-    "grey text": (
-        '<p style="color: #888; background: #fff">3.5 to 1</p>',
-        "illegible (light)",
-    ),
+    "pale text": ('<p style="color: #eee; background: #fff">pale</p>', "illegible (light)"),
+    "grey text": ('<p style="color: #888; background: #fff">3.5 to 1</p>', "illegible (light)"),
     "dark text on dark": ('<p style="color: #222">dark</p>', "illegible (dark)"),
 }
 #: Tables may scroll on a phone.
