@@ -92,9 +92,7 @@ def test_an_error_names_the_trial_the_run_and_the_cause(n_jobs: int, backend: st
         run_trials(fails_at_three, 5, seed=8, name="broken", n_jobs=n_jobs, backend=backend)
 
 
-def test_progress_is_silent_unless_asked_or_on_a_terminal(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_progress_is_silent_unless_asked_or_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
             return True

@@ -81,11 +81,7 @@ def test_a_second_build_does_nothing_but_undo_a_swap_killed_between_its_moves(to
     ],
 )
 def test_a_change_makes_exactly_the_chapters_stale_that_depend_on_it(
-    toy: Any,
-    file: str,
-    old: str,
-    new: str,
-    expected: list[str],
+    toy: Any, file: str, old: str, new: str, expected: list[str]
 ) -> None:
     toy.edit(file, old, new)
     layout = Layout(toy.root)

@@ -15,10 +15,7 @@ from dplit.erm.stability import lipschitz_stability
 def _slopes(pair, loss, regularization):
     """Both minimisers by the certified kernel solver, and their certified errors."""
     found = []
-    for points, labels in (
-        (pair.points, pair.labels),
-        (pair.other_points, pair.other_labels),
-    ):
+    for points, labels in ((pair.points, pair.labels), (pair.other_points, pair.other_labels)):
         fit = fit_kernel(
             linear_kernel(points, points), labels, loss=loss, regularization=regularization
         )

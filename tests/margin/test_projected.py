@@ -156,9 +156,7 @@ def test_no_row_that_is_learnt_from_is_longer_than_one(calls: list[Any], scale: 
                 assert sum(Fraction(x) ** 2 for x in row.tolist()) <= 1
 
 
-def test_a_row_of_what_is_learnt_from_depends_on_its_record_alone(
-    calls: list[Any],
-) -> None:
+def test_a_row_of_what_is_learnt_from_depends_on_its_record_alone(calls: list[Any]) -> None:
     """Replace one record of 60: one row changes, the others keep every bit. Kills a centre, a scale
     or signs that are made of the records.
     """

@@ -215,10 +215,7 @@ def _line2_with_40_digits(n, m):
 @pytest.mark.claim("dprf-thm11", "dprf-eq14", "dprf-eq16")
 @pytest.mark.parametrize(
     ("n", "m", "numbers"),
-    [
-        (10**6, 1000, (3.080, 2.886, 6.092, 1.2465)),
-        (10**9, 10, (7.494, 3.398, 13.536, None)),
-    ],
+    [(10**6, 1000, (3.080, 2.886, 6.092, 1.2465)), (10**9, 10, (7.494, 3.398, 13.536, None))],
 )
 def test_line_3_of_17_does_not_follow_from_line_2(n, m, numbers):
     values = []

@@ -139,12 +139,7 @@ def _records(m, d):
 
 @pytest.mark.claim("dprf-beyond-ridge")
 @settings(max_examples=60)
-@given(
-    m=st.integers(1, 8),
-    d=st.integers(1, 4),
-    exponent=st.floats(-3, 3),
-    data=st.data(),
-)
+@given(m=st.integers(1, 8), d=st.integers(1, 4), exponent=st.floats(-3, 3), data=st.data())
 def test_no_swap_or_removal_exceeds_the_sensitivity(m, d, exponent, data):
     alpha = 10.0**exponent
     numbers = st.lists(st.floats(-1, 1), min_size=(m + 1) * (d + 1), max_size=(m + 1) * (d + 1))
