@@ -7,7 +7,7 @@ factor 8 decides how many records are enough.
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -223,7 +223,7 @@ def subsampling_curve(
     Lemma 26 with the exact noise of (22); a fixed number of features, or Poisson-sampled records.
     """
     check_choice("sampled", sampled, ("features", "data"))
-    shares: Any = check_finite_array("rates", np.atleast_1d(np.asarray(rates)))
+    shares = check_real_array("rates", np.atleast_1d(np.asarray(rates)))
     values = []
     for share in shares.ravel():
         beta = float(share) if sampled == "data" else 1.0
@@ -262,7 +262,7 @@ def mixture_constant(
     """
     where = check_real_array("centers", centers, 2)
     k, d = where.shape
-    shares = np.full(k, 1.0 / k) if weights is None else check_finite_array("weights", weights)
+    shares = np.full(k, 1.0 / k) if weights is None else check_real_array("weights", weights)
     if shares.shape != (k,) or np.any(shares <= 0) or abs(shares.sum() - 1.0) > 1e-9:
         raise ValueError(f"weights must be {k} positive numbers with sum 1, got {weights!r}")
     spread = check_nonnegative("cluster_std", cluster_std)

@@ -17,7 +17,6 @@ from dplit._checks import (
     Array,
     Neighboring,
     check_choice,
-    check_finite_array,
     check_integer,
     check_neighboring,
     check_positive,
@@ -108,7 +107,7 @@ def _noisy_covariance(
 
 def _leading_components(moments: ArrayLike, n_components: int) -> Array:
     """Orthonormal eigenvectors of the largest eigenvalues of a symmetric matrix."""
-    matrix = check_finite_array("moments", moments, ndim=2)
+    matrix = check_real_array("moments", moments, 2)
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"moments must be square, got moments of shape {matrix.shape}")
     k = check_integer("n_components", n_components, maximum=len(matrix))
@@ -150,7 +149,7 @@ def _private_em(
     add or remove, of records clipped to ``radius`` half widths of the box. Laplace noise (delta
     0) shares epsilon among the steps, Gaussian noise composes exactly.
     """
-    centres = check_finite_array("start", start, ndim=2)
+    centres = check_real_array("start", start, 2)
     (k, d), steps = centres.shape, check_integer("n_iter", n_iter)
     box, size = check_box(bounds, d), (steps, k, 2 * d + 1)
     records = box.unit(check_real_array("X", X, 2))

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplit._checks import check_finite_array, check_integer, check_nonnegative
+from dplit._checks import check_finite_array, check_integer, check_nonnegative, check_real_array
 from dplit.mechanisms import gaussian_noise, gaussian_sigma, laplace_noise, laplace_scale
 from dplit.sketching.decoders.kmeans import decode_kmeans, sse
 from dplit.sketching.sketches import SketchMap, sketch
@@ -34,7 +34,7 @@ def noisy_sketches(sketch: ArrayLike, direction: ArrayLike, ratios: ArrayLike) -
     """Sketches ``z + sqrt(ratio) |z| g / |g|`` of shape (R, m), of exactly the given ratios."""
     z = check_finite_array("sketch", sketch, ndim=1).astype(complex)
     g = check_finite_array("direction", direction, ndim=1)
-    levels = check_finite_array("ratios", ratios, ndim=1)
+    levels = check_real_array("ratios", ratios, 1)
     if g.shape != z.shape or not np.any(g):
         raise ValueError(
             f"direction must be a nonzero vector of shape {z.shape}, got shape {g.shape}"
@@ -145,7 +145,7 @@ def noise_grid(
 ) -> _NoiseGrid:  # fmt: skip
     """Relative risks of sketches with isotropic noise of prescribed size."""
     count = check_integer("n_trials", n_trials)
-    levels = tuple(float(r) for r in check_finite_array("ratios", ratios, ndim=1))
+    levels = tuple(float(r) for r in check_real_array("ratios", ratios, 1))
     columns = tuple(check_integer("sizes", int(m)) for m in sizes)
     one = partial(
         _grid_of_group, law=law, n_samples=n_samples, sizes=columns, ratios=levels, n_trials=count

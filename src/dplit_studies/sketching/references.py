@@ -181,7 +181,7 @@ def lloyd_reference(
     else:
         starts, many = [], lloyd(records, n_clusters, n_starts=20, rng=rng)[1]
     if centers is not None:
-        starts.append(check_finite_array("centers", centers, ndim=2))
+        starts.append(check_real_array("centers", centers, 2))
     for start in starts:
         model = KMeans(n_clusters, init=start.astype(records.dtype), n_init=1).fit(records)
         many = min(many, float(sse(records, model.cluster_centers_)))

@@ -48,7 +48,7 @@ def sse(X: ArrayLike, centroids: ArrayLike) -> Any:
     float64.
     """
     records = _checked_records(X)
-    points = check_finite_array("centroids", centroids)
+    points = check_real_array("centroids", centroids)
     if points.ndim < 2 or points.shape[-1] != records.shape[1]:
         raise ValueError(
             f"centroids must have shape (..., n_clusters, {records.shape[1]}), "

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 
-from dplit._checks import Array, check_finite_array, check_integer, check_real_array, check_rng
+from dplit._checks import Array, check_integer, check_real_array, check_rng
 from dplit.sketching.decoders.kmeans import _checked_frequencies
 
 
@@ -38,8 +38,8 @@ def pca_risk(X: ArrayLike, components: ArrayLike) -> float:
 
     W, of shape (d, k), need not be orthonormal; at the minimum it is.
     """
-    records = check_finite_array("X", X, ndim=2)
-    W = check_finite_array("components", components, ndim=2)
+    records = check_real_array("X", X, 2)
+    W = check_real_array("components", components, 2)
     if W.shape[0] != records.shape[1]:
         raise ValueError(
             f"components must have {records.shape[1]} rows, got components of shape {W.shape}"
