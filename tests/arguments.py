@@ -32,7 +32,7 @@ def each_is_named(
 
 
 def keeps_imaginary_part(function: Callable[..., Any], good: dict[str, Any], argument: str) -> None:
-    """Demand that an array loses no imaginary part: of a private one NumPy's warning would tell."""
+    """Demand that an array loses no imaginary part: NumPy's warning of it fails the test here."""
     value = good[argument]
     if isinstance(value, (list, np.ndarray)) and np.asarray(value).dtype.kind in "iuf":
         with warnings.catch_warnings(), contextlib.suppress(TypeError, ValueError):

@@ -284,7 +284,7 @@ def test_a_bad_argument_is_named(error, call, change, message):
         call(**{**good, **FOR_ONE.get(call, {}), **change})
 
 
-#: What a call needs beside them to run: the tables above lack it, or have a bad value on purpose.
+#: What a call needs beside the tables above to run: they lack it, or hold a bad value on purpose.
 NEEDED = {
     _draw_projection: {"n_components": 2}, exact.constant_arcs: {"X": X[:, :2]},
     kernels.margin_features: {"frequencies": np.eye(4)}, _streamed_features: {"X": X[:, :2]},

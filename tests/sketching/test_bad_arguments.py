@@ -406,6 +406,8 @@ BAD_TYPES: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (sketch_persons, {"persons": [1.0, 2.0]}, "'persons' must hold integers up to int64, or text"),
     (sketch_persons, {"persons": ["a", None]}, "'persons' must hold integers up to int64, or text"),
     (kmeans.sse, {"X": [[1j]]}, "X must be real"),
+    (utility.mixture_constant, {"weights": [0.5 + 1j, 0.5 - 1j]}, "weights must be real"),
+    (utility.subsampling_curve, {"rates": [1j], "sampled": "data"}, "rates must be real"),
     (references.lloyd, {"rng": 0}, "rng must be"),
     (kmeans.decode_kmeans, {"sketches": "z"}, "sketches must be numeric"),
     (kmeans.decode_kmeans, {"n_clusters": 2.0}, "n_clusters must be an integer"),
@@ -435,18 +437,17 @@ def test_a_bad_argument_is_named(
         function(**{name: known[name] for name in names})
 
 
-#: What a call needs beside them to run: the tables above lack it, or have a bad value on purpose.
+#: What a call needs beside the tables above to run: they lack it, or hold a bad value on purpose.
 NEEDED: dict[Any, dict[str, Any]] = {
-    COST.laplace: {"share": 0.5}, sketch_persons: {"persons": [1, 2]},
+    COST.laplace: {"share": 0.5}, utility.subsampling_curve: {"rates": [0.5], "sampled": "data"},
     release.plan_release: {"split": 0.5, "delta": 0.0}, SPLIT: {"delta": 0.0},
     privacy.kronecker_gap: {"frequencies": [1.0, 2.0]}, kmeans.sse: {"X": [[0.0]]},
     privacy.fourier_l1_ratio: {"frequencies": np.ones((1, 4))}, references.lloyd: {"X": np.eye(3)},
     privacy.fourier_distance_ratio: {"frequencies": np.ones((1, 4))},
-    masks.mask_law: {"scheme": "data", "n_kept": None},
     sensitivity._body_norm: {"vectors": [1.0, 2.0]}, laplace.far_point: {"features": [1.0]},
-    simulations._taken: {"count": 2, "sampling": "poisson"},
+    sketch_persons: {"persons": [1, 2]}, simulations._taken: {"count": 2, "sampling": "poisson"},
     kmeans._dequantized_sketch: {"sketch": [1.0], "dither": [0.0]},
-    utility.mixture_constant: {"weights": [0.5, 0.5]}, pca.pca_risk: {"components": np.eye(3)},
+    masks.mask_law: {"scheme": "data", "n_kept": None}, pca.pca_risk: {"components": np.eye(3)},
     gaussian.fourier_delta: {"law": DATA}, gaussian.fourier_sigma: {"law": DATA},
 }  # fmt: skip
 
@@ -454,8 +455,7 @@ NEEDED: dict[Any, dict[str, Any]] = {
 @pytest.mark.parametrize("function", {case[0]: None for case in [*BAD_VALUES, *BAD_TYPES]})
 def test_no_imaginary_part_is_dropped(function: Callable[..., Any]) -> None:
     """Kills a cast to floats before anything asks for real numbers."""
-    known = GOOD | FOR_ONE.get(function, {}) | NEEDED.get(function, {})
-    good = good_arguments(function, known)
+    good = good_arguments(function, GOOD | FOR_ONE.get(function, {}) | NEEDED.get(function, {}))
     function(**good)
     for argument in good:
         keeps_imaginary_part(function, good, argument)
