@@ -18,7 +18,7 @@ export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help environment book test again lab data chapter preview paper bench claims test-claim badges mutate lint pdf sync new-paper clean
+.PHONY: help environment book test again lab data chapter preview paper bench claims test-claim mutate lint pdf sync new-paper clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /make \1\t/' | expand -t 20
@@ -64,9 +64,6 @@ claims: environment ## check the registry of claims alone, in seconds
 
 test-claim: environment ## say which cells and tests check a claim ID=erm-thm2, and run the tests
 	@$(RUN) test-claim "$(ID)"
-
-badges: environment ## break what each badge of NAME=<chapter> is about; say what it sees
-	@$(RUN) badges --jobs $(JOBS) $(NAME)
 
 mutate: environment ## break every claimed function, or NAME=arithmetic: tests must fail
 	@$(RUN) mutate $(NAME) $(ARGS)

@@ -45,9 +45,6 @@ def parser() -> argparse.ArgumentParser:
     paper = commands.add_parser("paper", help="run at the papers' scale and archive the results")
     paper.add_argument("names", nargs="*")
     paper.add_argument("--jobs", type=int, default=2, help="processes of a chapter")
-    badges = commands.add_parser("badges", help="what change turns each badge of a chapter red")
-    badges.add_argument("names", nargs="*", help="a chapter, then perhaps some of its claims")
-    badges.add_argument("--jobs", type=int, default=2, help="forks at a time")
     pdf = commands.add_parser("pdf", help="build the book and print it into one PDF")
     pdf.add_argument("--jobs", type=int, default=2, help="chapters at a time")
     mutate = commands.add_parser("mutate", help="break every claimed function; its tests must fail")
@@ -106,10 +103,6 @@ def run(arguments: argparse.Namespace, layout: Layout) -> int:
         from scripts import runs
 
         runs.paper(layout, arguments.names, max(1, arguments.jobs), say)
-    elif command == "badges":
-        from scripts import badges
-
-        return badges.main(layout, arguments.names, max(1, arguments.jobs), say)
     elif command == "pdf":
         from scripts import book, pdf
 

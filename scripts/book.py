@@ -6,7 +6,7 @@ import fcntl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from scripts import chapters, claims, pages, pairs, reference, render
+from scripts import archives, chapters, claims, pages, pairs, reference, render
 from scripts.files import BuildError, digest_bytes, digest_file, digest_files, read_json, write_json
 from scripts.layout import Layout, slug_of
 
@@ -43,6 +43,21 @@ def check_pairs(layout: Layout) -> None:
     seen = digest_files(files, layout.root)
     if read_json(memory) != seen:
         pairs.check(layout)
+        write_json(memory, seen)
+
+
+def check_archives(layout: Layout) -> None:
+    """Hold runs against their archives; those that were found to agree are not read again."""
+    memory = layout.state / "archives.json"
+    files = [layout.root / "scripts" / "archives.py"]
+    files += [
+        path
+        for slug in layout.recorded()
+        for path in (layout.archive(slug), layout.raw / f"{slug}.ipynb")
+    ]
+    seen = digest_files(files, layout.root)
+    if read_json(memory) != seen:
+        archives.check(layout)
         write_json(memory, seen)
 
 
@@ -101,6 +116,7 @@ def build(layout: Layout, width: int, say: Say) -> None:
     with one_at_a_time(layout):
         check_pairs(layout)
         ran = chapters.run_stale(layout, width, say)
+        check_archives(layout)
         chapters.make_pages(layout)
         make_records(layout)
         rendered = render.render(layout, say)

@@ -1,7 +1,7 @@
 """Run the chapters whose parts changed and turn them into pages; keep the last good ones.
 
 jupyter-cache was weighed: it keys a run by the code of its cells alone, and here package, data,
-lock and parameters count too, while prose does not.
+versions and parameters count too, while prose does not.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from scripts import badges, digest, execute
+from scripts import digest, execute
 from scripts.execute import Job, Outcome
 from scripts.files import (
     BuildError,
@@ -28,7 +28,7 @@ from scripts.files import (
 from scripts.layout import Layout
 from scripts.marks import marked_tests, nodes_by_claim
 from scripts.memory import PEAK, tell_memory
-from scripts.normalise import CLAIM, PROVENANCE, normalise, records
+from scripts.normalise import CLAIM, normalise, records
 from scripts.offline import cut_network
 
 Say = Callable[[str], None]
@@ -66,8 +66,6 @@ def carry_outputs(layout: Layout, slug: str) -> None:
 
     The parts of a run hold the code of its cells, so that each finds its outputs by its place.
     """
-    from dplit.notebook.provenance import _sha256
-
     state, source = load_state(layout, slug), layout.notebooks / f"{slug}.ipynb"
     text = digest_file(source)
     if state.get("text") == text:
@@ -79,10 +77,7 @@ def carry_outputs(layout: Layout, slug: str) -> None:
         cell["metadata"] |= noted
         cell |= {key: ran[key] for key in ("outputs", "execution_count")}
     new["metadata"] = old["metadata"] | new["metadata"]
-    page = json.dumps(new, indent=1, ensure_ascii=False) + "\n"
-    for made in records(old, PROVENANCE):  # says which text ran: this one has the same code
-        page = page.replace(made["notebook digest"], _sha256(layout.notebooks / f"{slug}.md"))
-    content = page.encode()
+    content = (json.dumps(new, indent=1, ensure_ascii=False) + "\n").encode()
     write_bytes(raw, content)
     told = {"text": text, "raw": digest_bytes(content), "slow": slow_cells(new)}
     told["claims"] = claim_seconds(new)
@@ -266,14 +261,16 @@ def make_pages(layout: Layout) -> list[str]:
     for slug in layout.names():
         raw, page = layout.raw / f"{slug}.ipynb", layout.chapters / f"{slug}.ipynb"
         memory = layout.state / f"page_{slug}.json"
-        seen = badges.resolutions(layout, slug)
-        old = digest.archive_is_stale(layout, slug)
-        made_from = {**common, "raw": digest_file(raw), "badges": seen, "stale archive": old}
+        made_from = {
+            **common,
+            "raw": digest_file(raw),
+            "archive": digest_file(layout.archive(slug)),
+        }
         if read_json(memory) == {**made_from, "page": digest_file(page)}:
             continue
         content = json.loads(raw.read_bytes())
         kept = digest.archived_claims(layout, slug)
-        notebook = normalise(content, slug, tested, layout.package, seen, stale=old, archive=kept)
+        notebook = normalise(content, slug, tested, layout.package, kept)
         text = json.dumps(notebook, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
         write_text(page, text)
         write_json(memory, {**made_from, "page": digest_file(page)})

@@ -1,4 +1,4 @@
-"""What a chapter is made from: its notebook, the modules it imports, data, lock and interpreter."""
+"""What a run of a chapter depends on, by files: its code, what it imports, data, versions."""
 
 from __future__ import annotations
 
@@ -6,15 +6,66 @@ import ast
 import json
 import re
 import sys
-import tomllib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from scripts.files import BuildError, digest_bytes, digest_files, read_json
 from scripts.layout import Layout, slug_of
-from scripts.reach import module_file, plain, reach_of, source_of
+
+#: The packages whose versions may change what a chapter computes or draws; those of all others
+#: (a theme, a test tool) run nothing again.
+COMPUTING = ("numpy", "scipy", "scikit-learn", "matplotlib", "dp-accounting", "opendp", "dask",
+             "pyarrow", "pandas", "altair", "vl-convert-python")  # fmt: skip
+
+
+def both(package: Path) -> tuple[Path, Path]:
+    """Return the folder of the package, and of the studies that the book runs beside it."""
+    return package, package.with_name(f"{package.name}_studies")
+
+
+def module_file(name: str, package: Path) -> Path | None:
+    """Return the file of a module of the package or its studies, or None if it is none."""
+    first, *rest = name.split(".")
+    root = next((folder for folder in both(package) if folder.name == first), None)
+    if root is None:
+        return None
+    place = root.joinpath(*rest)
+    for candidate in (place / "__init__.py", place.with_suffix(".py")):
+        if candidate.is_file():
+            return candidate
+    return None
+
+
+def source_of(node: ast.ImportFrom, module: str, is_package: bool) -> str:
+    """Return the module that a ``from`` import in some module names, relative ones resolved."""
+    if not node.level:
+        return node.module or ""
+    parts = module.split(".")
+    return ".".join([*parts[: len(parts) - node.level + is_package], *filter(None, [node.module])])
+
+
+def defining_module(module: str, name: str, package: Path) -> str:
+    """Return the module in which a name of a module is defined: itself, or another.
+
+    Imports are followed in the text, so that nothing has to be imported; what a package's stub
+    lists counts, because its ``__init__`` may be lazy.
+    """
+    path = module_file(module, package)
+    if path is None:
+        return module
+    is_package = path.name == "__init__.py"
+    for file in (path, path.with_suffix(".pyi")):
+        for node in ast.parse(file.read_text("utf-8")).body if file.is_file() else ():
+            if isinstance(node, ast.ImportFrom):
+                source = source_of(node, module, is_package)
+                for alias in node.names:
+                    known = module_file(source, package) and source != module
+                    if (alias.asname or alias.name) == name and known:
+                        return defining_module(source, alias.name, package)
+    return module
 
 
 def notebook_code(path: Path) -> list[str]:
@@ -110,15 +161,26 @@ def imported_files(sources: Iterable[str], package: Path) -> set[Path]:
 
 
 #: What loads a data set of the papers: definitions of the package, and the data set's name.
-LOADERS = {"load_medical": "medical", "load_wine": "wine", "load_fours_and_nines": "MNIST"}
+LOADERS = {
+    "load_medical": "medical",
+    "load_wine": "wine",
+    "load_fours_and_nines": "MNIST",
+    "kernel_problem": "MNIST",
+}
 
 
 def data_sets(layout: Layout, slug: str) -> list[str]:
-    """Return the names of the papers' data sets that a chapter's code reads."""
-    reached = reach_of(layout.package).digests(notebook_code(layout.notebooks / f"{slug}.ipynb"))
-    names = (name.rpartition(".") for name in reached)
-    within = f"{layout.package.name}.datasets"
-    return sorted({LOADERS[n] for home, _, n in names if n in LOADERS and home.startswith(within)})
+    """Return the names of the papers' data sets whose loaders a chapter's code names.
+
+    The code is that of its cells, and of what they import of the studies and of its own room.
+    """
+    cells = notebook_code(layout.notebooks / f"{slug}.ipynb")
+    homes = (layout.studies, layout.package / slug_of(slug))
+    files = imported_files(cells, layout.package)
+    own = [path for path in files if any(path.is_relative_to(home) for home in homes)]
+    code = "\n".join([*cells, *(path.read_text(encoding="utf-8") for path in own)])
+    words = set(re.findall(r"\w+", code))
+    return sorted({name for loader, name in LOADERS.items() if loader in words})
 
 
 def data_here(names: Iterable[str]) -> dict[str, str]:
@@ -157,6 +219,18 @@ def named_results(cells: Iterable[str]) -> list[str]:
     return re.findall(r"\b(?:archived|load_results)\(\"(\w+)\"\)", "\n".join(cells))
 
 
+@cache
+def computing() -> dict[str, str]:
+    """Return the versions, as installed, of Python and of the packages that compute or draw."""
+    found = {"python": ".".join(map(str, sys.version_info[:3]))}
+    for name in COMPUTING:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "missing"
+    return found
+
+
 def chapter_parts(layout: Layout, slug: str) -> dict[str, str]:
     """Return everything that an executed chapter depends on, with digests.
 
@@ -170,17 +244,16 @@ def chapter_parts(layout: Layout, slug: str) -> dict[str, str]:
     Returns
     -------
     dict of str to str
-        Name of each part (a file, "python", a data file's name) and its digest; the notebook's is
-        that of its code. Two runs with equal parts give equal outputs.
+        Name of each part (a file, Python or a package that computes, a data file) with its digest
+        or version; the notebook's is that of its code. Equal parts give equal outputs.
     """
     notebook = layout.notebooks / f"{slug}.ipynb"
     cells = notebook_code(notebook)
     modules = imported_files(cells, layout.package)
     modules |= imported_files([f"import {layout.package.name}.{slug_of(slug)}"], layout.package)
-    files = [*modules, layout.root / "requirements.txt", layout.root / "scripts/execute.py"]
-    parts = digest_files(files, layout.root)
+    parts = digest_files(modules, layout.root)
     parts[layout.name(notebook)] = code_digest(notebook)
-    parts["python"] = ".".join(map(str, sys.version_info[:3]))
+    parts |= computing()
     told = set(named_results(cells))
     if slug not in layout.lessons():
         told.add(slug_of(slug))
@@ -188,68 +261,6 @@ def chapter_parts(layout: Layout, slug: str) -> dict[str, str]:
     parts |= digest_files((path for path in archives if path.exists()), layout.root)
     read = data_here(data_sets(layout, slug))
     return parts | {f"data {name}": checksum for name, checksum in read.items()}
-
-
-def _locked(layout: Layout) -> list[str]:
-    """Return the locked versions of packages, without those that only test and check."""
-    extras = tomllib.loads((layout.root / "pyproject.toml").read_text(encoding="utf-8"))
-    extras = extras["project"]["optional-dependencies"]
-    used = {_package(x) for name in extras.keys() - {"test", "dev"} for x in extras[name]}
-    idle = {_package(x) for name in ("test", "dev") for x in extras[name]} - used
-    text = (layout.root / "requirements.txt").read_text(encoding="utf-8")
-    pins = re.findall(r"^[a-z0-9][^\s]*==[^\\\n]*", text, re.MULTILINE)
-    return [pin.strip() for pin in pins if _package(pin) not in idle]
-
-
-def _package(requirement: str) -> str:
-    return re.split(r"[^A-Za-z0-9._-]", requirement, maxsplit=1)[0].lower().replace("_", "-")
-
-
-def surroundings(layout: Layout, slug: str) -> list[object]:
-    """Return all beside code and data that a chapter's numbers depend on: targets, versions.
-
-    The data are no part of it: what was made says which files it was made with, and whether these
-    are the published ones does not depend on the machine (:func:`archive_is_stale`).
-    """
-    parts = chapter_parts(layout, slug)
-    kept = {name: value for name, value in parts.items() if name.endswith("targets.yml")}
-    kept["python"] = parts["python"]
-    run = ast.parse((layout.root / "scripts/execute.py").read_text(encoding="utf-8"))
-    return [kept, _locked(layout), plain(run.body)]
-
-
-def archive_digest(layout: Layout, slug: str) -> str:
-    """Return one digest of everything that a chapter's run at the paper's scale computes with.
-
-    Such a run takes minutes, so prose, docstrings, what is *said* of the numbers (``results/``,
-    lists of claims), code that the chapter never reaches, and the file in which a definition
-    stands are no part of it: of code only what :class:`scripts.reach.Reach` finds.
-    """
-    cells = notebook_code(layout.notebooks / f"{slug}.ipynb")
-    code = sorted(reach_of(layout.package).digests(cells).values())
-    everything = [*surroundings(layout, slug), code]
-    return digest_bytes(json.dumps(everything, sort_keys=True).encode())
-
-
-def made_with(archive: Mapping[str, Any]) -> dict[str, str]:
-    """Return the names and checksums of the data files that an archived run was made with."""
-    facts = archive.get("provenance", {}).items()
-    return {key.removeprefix("data "): value for key, value in facts if key.startswith("data ")}
-
-
-def archive_is_stale(layout: Layout, slug: str) -> bool:
-    """Return whether a chapter's archive was made from something else than what is here now.
-
-    That is from other code, or from other data than the published files of every data set that the
-    chapter reads, whether or not this machine has them.
-    """
-    from dplit.datasets.needs import are_declared
-
-    stored = read_json(layout.archive(slug))
-    if not stored or slug in layout.lessons():
-        return False
-    published = are_declared(made_with(stored), data_sets(layout, slug))
-    return not published or stored["digest"] != archive_digest(layout, slug)
 
 
 def archived_claims(layout: Layout, slug: str) -> dict[str, Any]:

@@ -15,9 +15,9 @@ from types import MappingProxyType
 from typing import Any
 
 from dplit import claims
+from scripts.digest import defining_module, module_file
 from scripts.files import BuildError
 from scripts.pairs import FOLDED, cell_ids
-from scripts.reach import Reach, module_file, page_name, reach_of
 from scripts.tables import typeset_numbers
 
 CLAIM = "application/vnd.dplit.claim+json"
@@ -103,9 +103,6 @@ def _texts(shown: list[dict[str, Any]]) -> Iterator[str]:
                 yield join(value)
 
 
-STALE = "The archived run was made by an earlier version of this chapter's code."
-
-
 def set_tables(notebook: dict[str, Any]) -> None:
     """Set the numbers of the chapter's tables as print has them."""
     for _, output in outputs(notebook["cells"]):
@@ -114,17 +111,10 @@ def set_tables(notebook: dict[str, Any]) -> None:
             data["text/html"] = typeset_numbers(text)
 
 
-def note_archive(notebook: dict[str, Any], stale: bool) -> None:
-    """Drop the curves that travel with figures and tables; say of archived ones if they are old."""
+def drop_curves(notebook: dict[str, Any]) -> None:
+    """Drop the curves that travel with figures and tables: `make paper` has read them."""
     for _, output in outputs(notebook["cells"]):
-        record = output.get("data", {}).pop(CURVES, None)
-        if record is None or not (record["archived"] and stale):
-            continue
-        if "text/html" in output["data"]:
-            text = join(output["data"]["text/html"])
-            output["data"]["text/html"] = text.replace("</caption>", f" {STALE}</caption>", 1)
-        else:
-            output["metadata"]["dplit"]["figure"]["caption"] += f" {STALE}"
+        output.get("data", {}).pop(CURVES, None)
 
 
 #: What stands behind a number of the text that is not this run's.
@@ -280,28 +270,40 @@ def name_folds(notebook: dict[str, Any]) -> None:
             cell["metadata"]["mystnb"] = {**cell["metadata"].get("mystnb", {}), **texts}
 
 
-def function_links(function: str, reach: Reach) -> tuple[str, str]:
+def page_name(module: str) -> str:
+    """Return the name of a module's page, without folder and suffix.
+
+    Examples
+    --------
+    >>> page_name("dplit.erm.stability"), page_name("dplit_studies.erm.tables")
+    ('erm.stability', 'studies.erm.tables')
+    """
+    first, _, rest = module.partition(".")
+    return f"studies.{rest}".rstrip(".") if first.endswith("_studies") else rest
+
+
+def function_links(function: str, package: Path) -> tuple[str, str]:
     """Return the addresses of a function's API entry and source, seen from a chapter's page.
 
     Parameters
     ----------
     function : str
         Dotted name of a function, class or method, for example ``dplit.features.fast_cos``.
-    reach : Reach
-        Reads the package, by which module and name are told apart.
+    package : Path
+        The package's folder, by which module and name are told apart.
 
     Raises
     ------
     BuildError
         If no module of the package is a prefix of the name.
     """
-    module, package = function, reach.package
+    module = function
     while module and module_file(module, package) is None:
         module = module.rpartition(".")[0]
     if not module or module == function:
         raise BuildError(f"{function} is not in a module of {package.name}")
     inner = function.removeprefix(module + ".")
-    home = reach.home(module, inner.partition(".")[0])
+    home = defining_module(module, inner.partition(".")[0], package)
     page = f"../reference/{page_name(module)}.html#{function}"
     return page, f"../../_modules/{home.replace('.', '/')}.html#{inner}"
 
@@ -320,31 +322,11 @@ def typeset(text: str) -> str:
     return FORMULA.sub(r'<span class="math notranslate nohighlight">&#92;(\1&#92;)</span>', text)
 
 
-#: What a badge says of the least change of a function that turns it red.
-SEES = {
-    "5 %": "sees 5 %",
-    "factor 2": "sees a factor 2",
-    "reversal": "sees a reversal",
-    "order": "sees an order",
-    "blind": "sees no change",
-    None: "not measured",
-}
-MEANING = (
-    "the least change of one of these functions that turns this badge red; and of changes of the "
-    "arithmetic inside them, how many do"
-)
-
-
-def badge_links(record: dict[str, Any], has_tests: bool, reach: Reach) -> str:
-    """Return what a badge sees, and its links: functions, their source, tests, the index row."""
-    sees = SEES[record["resolution"]]
-    if record.get("blind") and record["resolution"] not in ("5 %", None):
-        sees += f": {typeset(html.escape(record['blind']))}"
-    if "arithmetic" in record:
-        sees += ", arithmetic {} of {}".format(*record["arithmetic"])
-    parts = [f'<span title="{MEANING}">{sees}</span>']
+def badge_links(record: dict[str, Any], has_tests: bool, package: Path) -> str:
+    """Return the links of a badge: functions, their source, tests, the index row."""
+    parts = []
     for function in record["functions"]:
-        api, source = function_links(function, reach)
+        api, source = function_links(function, package)
         name = html.escape(function.rpartition(".")[2])
         parts.append(f'<a href="{api}"><code>{name}</code></a> (<a href="{source}">source</a>)')
     if has_tests:
@@ -371,13 +353,9 @@ def archived_checks(record: Mapping[str, Any], archive: Mapping[str, Any]) -> st
 
 
 def link_badges(
-    notebook: dict[str, Any],
-    tested: set[str],
-    package: Path,
-    resolutions: Mapping[str, Mapping[str, Any]],
-    archive: Mapping[str, Any],
+    notebook: dict[str, Any], tested: set[str], package: Path, archive: Mapping[str, Any]
 ) -> None:
-    """Put resolution and links into every claim's badge, and the resolution into its record.
+    """Put links into every claim's badge.
 
     A claim that was not asked for want of data shows what the archived run found.
 
@@ -389,22 +367,15 @@ def link_badges(
         Ids of the claims that have tests.
     package : Path
         The package's folder.
-    resolutions : mapping of str to mapping
-        What the badges see, by claim; a claim without an entry was not measured.
     archive : mapping of str to dict
-        The records of the archived run, by claim; empty where it was made by other code.
+        The records of the archived run, by claim.
     """
-    reach = reach_of(package)
     for _, output in outputs(notebook["cells"]):
         record = output.get("data", {}).get(CLAIM)
         if record is None:
             continue
-        seen = resolutions.get(record["id"], {})
-        record["resolution"] = seen.get("resolution")
-        if seen.get("arithmetic", [0, 0])[1]:
-            record["arithmetic"] = list(seen["arithmetic"])
         text = typeset(join(output["data"].get("text/html", "")))
-        links = badge_links(record, record["id"] in tested, reach)
+        links = badge_links(record, record["id"] in tested, package)
         old = archived_checks(record, archive)
         place = PLACE.search(text)
         if place is None:
@@ -451,9 +422,6 @@ def normalise(
     slug: str,
     tested: set[str],
     package: Path,
-    resolutions: Mapping[str, Mapping[str, Any]],
-    *,
-    stale: bool = False,
     archive: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """Make an executed notebook the page of a chapter; equal runs give equal pages.
@@ -468,10 +436,6 @@ def normalise(
         Ids of the claims that have tests.
     package : Path
         The package's folder, to find the functions' modules.
-    resolutions : mapping of str to mapping
-        What the badges see, by claim.
-    stale : bool, default=False
-        Whether the archived run was made by other code than this chapter's.
     archive : mapping of str to dict, optional
         The claims' records of the archived run, by id.
 
@@ -488,13 +452,13 @@ def normalise(
     try:
         clean_metadata(notebook)
         clean_outputs(notebook)
-        note_archive(notebook, stale)
+        drop_curves(notebook)
         set_tables(notebook)
         mark_numbers(notebook)
         move_figures(notebook)
         write_explorables(notebook)
         name_folds(notebook)
-        link_badges(notebook, tested, package, resolutions, {} if stale else archive)
+        link_badges(notebook, tested, package, archive)
         index_claims(notebook)
         add_download(notebook, slug)
     except BuildError as error:

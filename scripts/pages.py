@@ -16,17 +16,16 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from dplit.notebook.provenance import made_on
 from scripts import front
 from scripts.chapters import load_state
 from scripts.claims import Record
 from scripts.differences import HEAD, OPENING, checked
-from scripts.digest import archive_is_stale
 from scripts.files import read_json, write_text
 from scripts.layout import SUPPLEMENT, Layout, slug_of
 from scripts.marks import MarkedTest, marked_tests
-from scripts.normalise import PROOF, STALE, function_links, join, typeset
+from scripts.normalise import PROOF, function_links, join, typeset
 from scripts.normalise import records as records_of
-from scripts.reach import Reach, reach_of
 
 VERDICTS = {
     "defined": "the object is computed by our function, and an example is excluded",
@@ -95,10 +94,10 @@ def _chapter_and_ours(record: Record) -> tuple[Any, ...]:
     return (*_by_year(record["slug"]), "-beyond-" in record["id"])
 
 
-def _functions(record: Record, reach: Reach) -> str:
+def _functions(record: Record, package: Path) -> str:
     links = []
     for function in record["functions"]:
-        address = function_links(function, reach)[0].removeprefix("../")
+        address = function_links(function, package)[0].removeprefix("../")
         links.append(f'<a href="{address}"><code>{escape(function.split(".")[-1])}</code></a>')
     return ", ".join(links)
 
@@ -132,7 +131,7 @@ def figures_of(notebook: Mapping[str, Any]) -> dict[str, list[str]]:
     return found
 
 
-def _row(record: Record, reach: Reach) -> str:
+def _row(record: Record, package: Path) -> str:
     status = STATUS[record["status"]]
     severity = record["severity"] or ""
     note = record["note"] or (record["reason"] or "")
@@ -140,7 +139,7 @@ def _row(record: Record, reach: Reach) -> str:
     cells = [
         chapter_link(record, record["id"]),
         f"{escape(record['place'])}: {escape(record['title'])}"
-        f'<div class="dplit-functions">{_functions(record, reach)}{_figures(record)}</div>',
+        f'<div class="dplit-functions">{_functions(record, package)}{_figures(record)}</div>',
         f'<span class="dplit-verdict">{escape(record["verdict"])}</span>'
         + (f' <span class="dplit-severity">{escape(severity)}</span>' if severity else ""),
         escape(status),
@@ -195,8 +194,7 @@ def index_page(records: Sequence[Record], package: Path) -> str:
         '<label>Words <input type="search" data-words placeholder="Lemma 9, hinge, ..."></label> '
         f'<output aria-live="polite" data-count></output></form>'
     )
-    reach = reach_of(package)
-    rows_of_claims = (_row(record, reach) for record in sorted(records, key=_chapter_and_ours))
+    rows_of_claims = (_row(record, package) for record in sorted(records, key=_chapter_and_ours))
     return "\n".join(
         [
             "# Index of claims\n",
@@ -586,12 +584,10 @@ def _fits(rows: Iterable[Sequence[Any]]) -> list[str]:
     return told
 
 
-def decisions(layout: Layout, *, stale: bool = False) -> str:
-    """Return the face-off's table of decisions and what fits cost, both from its archived run.
-
-    ``stale`` says whether the run was made by other code than is here now.
-    """
-    curves = (read_json(layout.results / "face_off.json") or {}).get("curves", {})
+def decisions(layout: Layout) -> str:
+    """Return the face-off's table of decisions and what fits cost, both from its archived run."""
+    archive = read_json(layout.results / "face_off.json") or {}
+    curves = archive.get("curves", {})
     if "tab-face-decision" not in curves:
         return "No run of the face-off is archived.\n"
     budgets = next(iter(curves["fig-face-frontier"]["curves"].values()))["x"]
@@ -601,17 +597,16 @@ def decisions(layout: Layout, *, stale: bool = False) -> str:
         body = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
         rows.append(f'<tr><th scope="row">{escape(task)}</th>{body}</tr>')
     costs = _fits(curves["tab-face-costs"]["rows"])
-    remark = f" {STALE}" if stale else ""
     return "\n".join(
         [
             "**Which, and when?** The best default of the [face-off](chapters/face_off) if a",
             "record is replaced, at $\\delta=10^{-5}$, with its score ($R^2$, accuracy or share",
             "explained); *nothing* where none is above the trivial prediction by 0.02 and two",
-            f"standard errors. From the archived run at the paper's scale.{remark}\n",
+            f"standard errors. From the run at the paper's scale, archived {made_on(archive)}.\n",
             raw(_table(heads, rows, "dplit-decisions")),
             ":::{dropdown} What a fit costs",
             "Processor time and peak memory of one fit at the defaults and $\\eps=1$, over the",
-            f"tasks of the same run.{remark}\n",
+            "tasks of the same run.\n",
             raw(
                 _table(["estimator", "records", "milliseconds", "MB at most"], costs, "dplit-fits")
             ),
@@ -642,7 +637,7 @@ def write_pages(layout: Layout, records: Sequence[Record]) -> None:
         "claims.md": index_page(shown, layout.package),
         "scoreboard.md": "\n".join([scoreboard(records, minutes), stand_ins(records)]).rstrip("\n")
         + "\n",
-        "decisions.md": decisions(layout, stale=archive_is_stale(layout, "face_off")),
+        "decisions.md": decisions(layout),
         "differences.md": differences_page(records, layout),
         "errata.md": errata_page(records, changelog),
         "run_times.md": times_page(layout),

@@ -6,10 +6,11 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
+from scripts.digest import both, module_file
 from scripts.files import write_text
 from scripts.layout import Layout, slug_of
+from scripts.normalise import page_name
 from scripts.pages import escape, paper, raw
-from scripts.reach import both, module_file, page_name
 
 #: Ends of the names of modules whose classes have bases of ours that the page tells too, and what
 #: scikit-learn gives every estimator, which it does not.

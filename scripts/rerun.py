@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from scripts import badges, digest, render
+from scripts import digest, render
 from scripts.execute import environment
 from scripts.files import BuildError, write_json, write_text
 from scripts.layout import Layout
@@ -106,9 +106,8 @@ def render_run(layout: Layout, slug: str, name: str, notebook: dict[str, Any]) -
     shutil.rmtree(stage, ignore_errors=True)
     parameters = injected(notebook)
     tested = set(nodes_by_claim(marked_tests(layout)))
-    seen, stale = badges.resolutions(layout, slug), digest.archive_is_stale(layout, slug)
     kept = digest.archived_claims(layout, slug)
-    normalise(notebook, slug, tested, layout.package, seen, stale=stale, archive=kept)
+    normalise(notebook, slug, tested, layout.package, kept)
     write_json(stage / f"{name}.ipynb", page(notebook, parameters))
     write_text(stage / "_config.yml", configuration(layout))
     write_text(stage / "_toc.yml", f"format: jb-book\nroot: {json.dumps(name)}\n")

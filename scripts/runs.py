@@ -1,8 +1,4 @@
-"""Runs beside the book: one chapter with other parameters, all chapters at the papers' scale.
-
-papermill runs and DVC was weighed for the archives: its stages are keyed by files, so that a change
-of prose or of a function that a chapter does not reach would run hours again.
-"""
+"""Runs beside the book: one chapter with other parameters, all chapters at the papers' scale."""
 
 from __future__ import annotations
 
@@ -13,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from scripts import chapters, claims, digest, execute, pairs, plain, render, rerun
+from scripts import archives, chapters, claims, digest, execute, pairs, rerun
 from scripts.book import check_pairs, one_at_a_time
 from scripts.execute import Job, Outcome
 from scripts.files import BuildError, read_json, write_bytes, write_json
@@ -95,12 +91,12 @@ def chapter(layout: Layout, slug: str, arguments: Sequence[str], say: Say) -> No
         _run_one(layout, job, say)
         content = job.output.read_bytes()
         made = json.loads(content)
-        write_json(target, plain.plain(made, glued(made), render.macros(layout)))
+        write_bytes(target, content)
         job.output.unlink()
         for line in summary(records(made, CLAIM)):
             say(f"  {line}")
         say(f"The run is in {layout.name(target)}")
-        page = rerun.render_run(layout, slug, name, json.loads(content))
+        page = rerun.render_run(layout, slug, name, made)
         say(f"Its page is {layout.name(page)}")
         if claims.is_strict():
             refuse_failed(slug, records(made, CLAIM))
@@ -207,12 +203,12 @@ def drawn(notebook: dict[str, Any]) -> dict[str, Any]:
             continue
         if record["name"] in found:
             raise BuildError(f"the name {record['name']} is used for two sets of curves")
-        found[record["name"]] = {k: v for k, v in record.items() if k not in ("name", "archived")}
+        found[record["name"]] = {k: v for k, v in record.items() if k not in ("name", "stand_ins")}
     return found
 
 
-def archive(slug: str, notebook: dict[str, Any], made_from: str, cpu: float) -> Any:
-    """Return what is archived of a run at the paper's scale, with the digest of its parts.
+def archive(slug: str, notebook: dict[str, Any], made: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is archived of a run at the paper's scale, and how and when it was made.
 
     Raises
     ------
@@ -227,8 +223,7 @@ def archive(slug: str, notebook: dict[str, Any], made_from: str, cpu: float) -> 
     provenance = records(notebook, PROVENANCE)
     return {
         "slug": slug,
-        "digest": made_from,
-        "cpu_seconds": round(cpu, 1),
+        "made": {**made, "seed": told[0]["parameters"].get("seed")},
         "numbers": glued(notebook),
         "curves": drawn(notebook),
         "claims": sorted(told, key=lambda record: str(record["id"])),
@@ -239,10 +234,9 @@ def archive(slug: str, notebook: dict[str, Any], made_from: str, cpu: float) -> 
 def paper(layout: Layout, slugs: Sequence[str], jobs: int, say: Say) -> None:
     """Run chapters at the papers' scale and archive numbers, records and provenance.
 
-    A chapter whose data are not here is refused before any runs.
-
-    A chapter whose archive was made from the present notebook, modules, data and lock is skipped,
-    so that an interrupted ``make paper`` goes on where it stopped.
+    What differs from the archive before is said in a table. A chapter whose data are not here is
+    refused before any runs; one whose archive was made at this very commit is skipped, so that an
+    interrupted ``make paper`` goes on where it stopped.
 
     Parameters
     ----------
@@ -279,10 +273,10 @@ def paper(layout: Layout, slugs: Sequence[str], jobs: int, say: Say) -> None:
 
 def _paper_chapter(layout: Layout, slug: str, jobs: int, say: Say) -> None:
     target, room = layout.archive(slug), slug_of(slug)
-    made_from = digest.archive_digest(layout, slug)
     old = read_json(target) or {}
-    if old and not digest.archive_is_stale(layout, slug):
-        say(f"  {slug}: archived in {layout.name(target)}, nothing changed since")
+    now = archives.commit(layout)
+    if now and old.get("made", {}).get("commit") == now and not now.endswith("-dirty"):
+        say(f"  {slug}: archived in {layout.name(target)} at this commit")
         return
     runs = layout.build / "runs"
     chapters.remove_leftovers(runs)
@@ -297,7 +291,7 @@ def _paper_chapter(layout: Layout, slug: str, jobs: int, say: Say) -> None:
     content = job.output.read_bytes()
     write_bytes(runs / f"{room}--paper.ipynb", content)
     job.output.unlink()
-    new = archive(room, json.loads(content), made_from, outcome.cpu)
+    new = archive(room, json.loads(content), archives.made_now(layout, seconds=outcome.cpu))
     lost = _not_run(new) - _not_run(old)
     if old and lost:
         raise BuildError(
@@ -306,6 +300,9 @@ def _paper_chapter(layout: Layout, slug: str, jobs: int, say: Say) -> None:
         )
     write_json(target, new)
     say(f"  {slug}: archived in {layout.name(target)}")
+    if old:
+        for line in archives.table(archives.differences(old, new)):
+            say(f"    {line}")
 
 
 def _not_run(archived: dict[str, Any]) -> set[str]:

@@ -12,7 +12,7 @@ from scipy import stats
 from dplit import claims
 from dplit.claims import MIMETYPE, Claim, ClaimError
 
-COLLECTED = {"tests": ["tests/x.py::test_x"], "page": "x", "anchor": "x-thm1", "resolution": None}
+COLLECTED = {"tests": ["tests/x.py::test_x"], "page": "x", "anchor": "x-thm1"}
 
 
 def entry(verdict: str = "holds", **fields: object) -> dict[str, object]:

@@ -45,19 +45,50 @@ def _allowance(check: Mapping[str, Any]) -> str:
     )
 
 
-def _check_row(check: Mapping[str, Any]) -> str:
-    mark = "✓" if check["ok"] else "✗"
+def _compared(check: Mapping[str, Any]) -> str:
+    """Return what one check compared, with its numbers, as HTML."""
     if "rows" in check:
         inside = sum(row["within"] for row in check["rows"])
-        compared = f"{inside} of {len(check['rows'])} within their error bands"
-    elif check["method"] in ("statement", "excludes"):
-        compared = html.escape(str(check["expected"]))
-    elif "expected" in check:
-        relation = html.escape(check["relation"])
-        compared = f"{_number(check['measured'])} {relation} {_number(check['expected'])}"
-        compared += _allowance(check)
-    else:
-        compared = _number(check["measured"])
+        return f"{inside} of {len(check['rows'])} within their error bands"
+    if check["method"] in ("statement", "excludes"):
+        return html.escape(str(check["expected"]))
+    if "expected" not in check:
+        return _number(check["measured"])
+    relation = html.escape(check["relation"])
+    numbers = f"{_number(check['measured'])} {relation} {_number(check['expected'])}"
+    return numbers + _allowance(check)
+
+
+#: The check on which a verdict rests, where it is not the first that compares numbers.
+_RESTS_ON = {
+    "erratum": "refute",
+    "conditional": "refute",
+    "sharp": "attains",
+    "reproduced": "reproduce",
+    "partly": "reproduce",
+}
+
+
+def _deciding(record: Mapping[str, Any]) -> str:
+    """Return the number that decided, as HTML: of the first check that failed; else of that on
+    which the verdict rests; else of the first that compares numbers. Nothing where none does.
+    """
+    if record["status"] == "not_run":
+        return ""
+    told = [check for check in record["checks"] if check["method"] not in ("statement", "excludes")]
+    failed = [check for check in told if not check["ok"]]
+    named = [check for check in told if check["method"] == _RESTS_ON.get(record["verdict"])]
+    chosen = [*failed, *named, *told][:1]
+    return "".join(
+        f"<span class='dplit-decided' title='{html.escape(check['how'], quote=True)}'>"
+        f"{_compared(check)}</span>"
+        for check in chosen
+    )
+
+
+def _check_row(check: Mapping[str, Any]) -> str:
+    mark = "✓" if check["ok"] else "✗"
+    compared = _compared(check)
     if check.get("detectable"):
         compared += f" (sees {check['detectable']:.2g} with power 0.9)"
     how = html.escape(check["how"])
@@ -113,7 +144,7 @@ def _badge_html(record: Mapping[str, Any]) -> str:
         f"<div class='dplit-claim dplit-{record['status']}' data-claim='{record['id']}' "
         f"data-verdict='{record['verdict']}'>"
         f"<span class='dplit-verdict'>{record['verdict']}</span> {severity} "
-        f"<span class='dplit-status'>{_STATUS[record['status']]}</span> "
+        f"<span class='dplit-status'>{_STATUS[record['status']]}</span> {_deciding(record)} "
         f"<span class='dplit-title'>{title}</span> {reason} {compared}{corrected}{details}"
         f"{_unasked_html(record)}"
         f"<span class='dplit-links'></span></div>"
@@ -499,7 +530,7 @@ class Claim:
         """The record as JSON-ready data; tests, page and anchor are added by the build."""
         keys = ("id", "slug", "kind", "place", "title", "verdict", "evidence", "severity")
         record = {key: self.entry[key] for key in (*keys, "corrected", "functions", "note")}
-        record |= {key: self.entry.get(key) for key in ("stands", "compared", "blind")}
+        record |= {key: self.entry.get(key) for key in ("stands", "compared")}
         reason = self.reason
         if reason is None and self.unasked and not self.checks:
             reason = f"it is about {_data_in_words(self.unasked)}, and this run has stand-ins"

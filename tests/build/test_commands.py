@@ -284,35 +284,37 @@ def glue(name: str, text: str) -> dict[str, Any]:
 
 
 def notebook(*statuses: str) -> dict[str, Any]:
-    records = [{"id": f"toy-{i}", "status": status} for i, status in enumerate(statuses)]
+    asked = {"parameters": {"scale": "paper", "seed": 7}}
+    records = [{"id": f"toy-{i}", "status": s, **asked} for i, s in enumerate(statuses)]
     shown = [{"data": {CLAIM: record}} for record in reversed(records)]
     shown += [glue("mae", "0.25"), glue("rows", "3"), glue("name", "'x'"), glue("none", "nan")]
     shown.append({"data": {PROVENANCE: {"seed": "0"}}})
     return {"cells": [{"cell_type": "code", "outputs": shown}]}
 
 
+MADE = {"date": "2026-11-28", "commit": "45999fc8a28e", "versions": {}, "seconds": 12.3}
+
+
 def test_an_archive_holds_numbers_records_and_provenance() -> None:
-    made = runs.archive("toy", notebook("passed", "not_run"), "abc", 12.34)
-    assert made["digest"] == "abc"
+    made = runs.archive("toy", notebook("passed", "not_run"), MADE)
+    assert made["made"] == {**MADE, "seed": 7}
     assert made["numbers"].pop("none") != made["numbers"]
     assert made["numbers"] == {"mae": 0.25, "rows": 3, "name": "x"}
     assert [record["id"] for record in made["claims"]] == ["toy-0", "toy-1"]
     assert made["provenance"] == {"seed": "0"}
-    assert made["cpu_seconds"] == 12.3
 
 
 def test_an_archive_holds_the_curves_of_figures_by_their_names() -> None:
     curve = {"x": [1], "y": [2.0], "low": None, "high": None, "trials": 5}
-    record = {"name": "fig-a", "archived": False, "settings": {"data": "auto"}}
+    record = {"name": "fig-a", "stand_ins": [], "settings": {"data": "auto"}}
     record["curves"] = {"ours": curve}
     made = notebook("passed")
     made["cells"][0]["outputs"].append({"data": {CURVES: record}})
-    made["cells"][0]["outputs"].append({"data": {CURVES: {"archived": True}}})  # only quotes it
     expected = {"fig-a": {"settings": {"data": "auto"}, "curves": {"ours": curve}}}
-    assert runs.archive("toy", made, "abc", 1.0)["curves"] == expected
+    assert runs.archive("toy", made, MADE)["curves"] == expected
     made["cells"][0]["outputs"].append({"data": {CURVES: record}})
     with pytest.raises(BuildError, match="fig-a is used for two sets of curves"):
-        runs.archive("toy", made, "abc", 1.0)
+        runs.archive("toy", made, MADE)
 
 
 @pytest.mark.parametrize(
@@ -323,7 +325,7 @@ def test_a_run_that_failed_or_checked_nothing_is_not_archived(
     made: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(BuildError, match=message):
-        runs.archive("toy", made, "abc", 1.0)
+        runs.archive("toy", made, MADE)
 
 
 DRAWN = """\

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from scripts import digest
-from scripts.files import BuildError
+from scripts.files import BuildError, changed_parts
 from scripts.layout import Layout
-from scripts.reach import Reach
 
 FILES = {
     "__init__.py": "",
@@ -88,7 +87,7 @@ def test_a_name_is_followed_to_the_module_that_defines_it(package: Path) -> None
         ("dplit.erm", "f", "dplit._private"),
         ("dplit._private", "f", "dplit._private"),
     ):
-        assert Reach(package).home(module, name) == home
+        assert digest.defining_module(module, name, package) == home
 
 
 def test_magic_lines_are_left_out_of_a_notebooks_code(tmp_path: Path) -> None:
@@ -131,7 +130,7 @@ def test_every_loader_of_the_papers_data_is_known() -> None:
     from dplit.datasets.needs import DATASETS
 
     loaders = {name for name in dplit.datasets.__all__ if name.startswith("load_")}
-    assert loaders == digest.LOADERS.keys()
+    assert loaders | {"kernel_problem"} == digest.LOADERS.keys()
     assert set(digest.LOADERS.values()) == DATASETS.keys()
 
 
@@ -157,28 +156,8 @@ def test_a_chapter_that_reads_data_runs_again_when_they_come(medical_here: Path)
     assert "data insurance.csv" not in digest.chapter_parts(ROOT, "random_features_supplement")
 
 
-def test_what_was_archived_is_as_fresh_on_a_machine_without_the_data(medical_here: Path) -> None:
-    """Kills a digest that sees the machine."""
-    with_file = digest.archive_digest(ROOT, "random_features_supplement")
-    medical_here.unlink()
-    assert digest.archive_digest(ROOT, "random_features_supplement") == with_file
-
-
-def test_what_was_made_on_stand_ins_is_not_taken_for_the_papers(medical_here: Path) -> None:
-    """Kills an archive of stand-ins, or of another file, that counts as fresh."""
-    from dplit.datasets import FILES
-    from dplit.datasets.needs import are_declared
-
-    declared = FILES["insurance.csv"].sha256
-    assert are_declared({"insurance.csv": declared}, ["medical"])
-    assert not are_declared({"insurance.csv": "0"}, ["medical"])
-    assert not are_declared({}, ["medical"])
-    assert not are_declared({"other.csv": declared}, [])
-    assert are_declared({}, [])
-
-
 def test_nothing_is_archived_on_stand_ins(medical_here: Path) -> None:
-    """Kills a `make paper` or `make badges` that runs first and refuses afterwards."""
+    """Kills a `make paper` that runs first and refuses afterwards."""
     told = r"random_features_supplement reads the paper's wine data.*make data"
     with pytest.raises(BuildError, match=told):
         digest.require_data(ROOT, "random_features_supplement")
@@ -199,39 +178,15 @@ def test_a_chapter_depends_on_all_results_that_it_reads(slug: str, names: set[st
     assert {n for n in parts if n.startswith("results/")} == {f"results/{n}.json" for n in names}
 
 
-def test_an_archive_depends_on_code_and_not_on_prose_or_on_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    layout = Layout(tmp_path)
-    parts = {"python": "3.11", "notebooks/toy.ipynb": "2", "results/toy.json": "3"}
-    monkeypatch.setattr(digest, "chapter_parts", lambda _layout, _slug: dict(parts))
-    (tmp_path / "scripts").mkdir()
-    (tmp_path / "scripts/execute.py").write_text("")
-    extras = 'book = ["pyyaml"]\ntest = ["pytest>=8", "pyyaml"]\ndev = []\n'
-    (tmp_path / "pyproject.toml").write_text(f"[project.optional-dependencies]\n{extras}")
-    lock = "numpy==2.0 \\\n    --hash=sha256:1\npytest==8.1 \\\n    --hash=sha256:2\npyyaml==6\n"
-    (tmp_path / "requirements.txt").write_text(lock)
-    cells = [{"cell_type": "markdown", "source": "a"}, {"cell_type": "code", "source": "b"}]
-    layout.notebooks.mkdir()
-    path = layout.notebooks / "toy.ipynb"
-    path.write_text(json.dumps({"cells": cells}))
-    assert not digest.archive_is_stale(layout, "toy")  # there is none
-    layout.results.mkdir()
-    made_from = digest.archive_digest(layout, "toy")
-    (layout.results / "toy.json").write_text(json.dumps({"digest": made_from}))
-    parts |= {"results/toy.json": "4", "notebooks/toy.ipynb": "5"}
-    cells[0]["source"] = "other prose"
-    path.write_text(json.dumps({"cells": cells}))
-    assert not digest.archive_is_stale(layout, "toy")
-    cells[1]["source"] = "c"
-    path.write_text(json.dumps({"cells": cells}))
-    assert digest.archive_is_stale(layout, "toy")
-    cells[1]["source"], parts["python"] = "b", "3.12"
-    path.write_text(json.dumps({"cells": cells}))
-    assert digest.archive_is_stale(layout, "toy")
-    parts["python"] = "3.11"
-    (tmp_path / "requirements.txt").write_text(lock.replace("8.1", "8.2"))
-    assert not digest.archive_is_stale(layout, "toy")  # what tests computes nothing
-    for old, new in (("2.0", "2.1"), ("yaml==6", "yaml==7")):
-        (tmp_path / "requirements.txt").write_text(lock.replace(old, new))
-        assert digest.archive_is_stale(layout, "toy")
+def test_only_versions_of_what_computes_are_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kills a theme's new version that runs every chapter again, and a numpy's that runs none."""
+    parts = digest.chapter_parts(ROOT, "basics")
+    assert {"python", "numpy", "scipy", "scikit-learn", "matplotlib"} <= parts.keys()
+    assert not {"requirements.txt", "alabaster", "sphinx", "pytest"} & parts.keys()
+    real = digest.version
+    monkeypatch.setattr(digest, "version", lambda name: "9" if name == "numpy" else real(name))
+    digest.computing.cache_clear()
+    try:
+        assert changed_parts(parts, digest.chapter_parts(ROOT, "basics")) == ["numpy"]
+    finally:
+        digest.computing.cache_clear()

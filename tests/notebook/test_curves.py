@@ -37,7 +37,7 @@ def drawn(scale: str, displayed: Any, y: Any = Y, trials: int = 9, **settings: A
     """Draw one curve; return its axes, the record and the caption."""
     kept = Curves(run(scale), "fig-toy", **settings)
     fig, (axes,) = figures.panels()
-    kept.line(axes, "ours", X, y, LOOK, band=(LOW, HIGH), trials=trials)
+    kept.line(axes, "ours", X, y, LOOK, band=(LOW, HIGH), trials=trials, errors="range")
     axes.set(xlabel="x", ylabel="y")
     kept.show(fig, caption="A line.", alt=ALT)
     data, metadata = displayed.pop()
@@ -57,8 +57,10 @@ def test_the_papers_scale_draws_what_it_computed_and_records_it(displayed: Any, 
     axes, record, caption = drawn("paper", displayed)
     assert Y in heights(axes)
     assert [0.9, 0.8] not in heights(axes)
-    assert record["curves"] == {"ours": {"x": X, "y": Y, "low": LOW, "high": HIGH, "trials": 9}}
-    assert record["archived"] is False
+    assert record["curves"] == {
+        "ours": {"x": X, "y": Y, "low": LOW, "high": HIGH, "trials": 9, "errors": "range"}
+    }
+    assert record["stand_ins"] == []
     assert caption == "A line. Drawn: this run (paper, 9 trials)."
 
 
@@ -75,7 +77,6 @@ def test_a_quick_run_draws_the_archive_with_its_own_points_on_top(
     assert points.get_marker() == LOOK.marker
     band = axes.collections[0].get_paths()[0].vertices[:, 1]
     assert (band.min(), band.max()) == (min(LOW), max(HIGH))
-    assert record["archived"] is True
     assert record["curves"]["ours"]["y"] == [0.5, 0.3]
     assert caption == (
         "A line. Where a line has markers, line and band are the archived run at the paper's "
@@ -85,9 +86,8 @@ def test_a_quick_run_draws_the_archive_with_its_own_points_on_top(
 
 def test_an_archive_with_other_settings_is_not_drawn(displayed: Any, store: Any) -> None:
     store(drawn("paper", displayed, data="paper")[1])
-    axes, record, caption = drawn("quick", displayed, [0.5, 0.3], data="bundled")
+    axes, _, caption = drawn("quick", displayed, [0.5, 0.3], data="bundled")
     assert Y not in heights(axes)
-    assert record["archived"] is False
     assert "the archived run, with data = paper, is not comparable" in caption
     assert "line and band are the archived run" in drawn("quick", displayed, data="paper")[2]
 
@@ -111,6 +111,7 @@ def test_a_record_is_json_of_six_digits() -> None:
     text = json.dumps(kept._record(), allow_nan=False)
     assert json.loads(text)["curves"]["a"] == {
         "x": [0, 1], "y": [0.333333, None], "low": None, "high": None, "trials": None,
+        "errors": None,
     }  # fmt: skip
     assert json.loads(text)["settings"] == {"epsilon": 0.5}
 
@@ -120,6 +121,8 @@ def test_curves_that_cannot_be_kept_are_refused() -> None:
     kept.keep("a", X, Y)
     with pytest.raises(ValueError, match="two curves of one name, got name='a'"):
         kept.keep("a", X, Y)
+    with pytest.raises(ValueError, match=r"errors must be one of .*got errors='3 se'"):
+        kept.keep("c", X, Y, errors="3 se")
     with pytest.raises(ValueError, match="x and y of b must be equally long"):
         kept.keep("b", X, [1.0])
 
@@ -160,7 +163,7 @@ def test_a_run_with_stand_ins_draws_the_archived_curve_alone(
     kept.on("medical").points(axes, X, Y, LOOK)
     axes.set(xlabel="x", ylabel="y")
     kept.show(fig, caption="A line.", alt=ALT)
-    data, metadata = displayed.pop()
+    _, metadata = displayed.pop()
     assert heights(axes) == [[0.9, 0.8]]
     figure = metadata["dplit"]["figure"]
     assert figure["caption"] == (
@@ -168,7 +171,6 @@ def test_a_run_with_stand_ins_draws_the_archived_curve_alone(
         "not have in part or whole."
     )
     assert figure["alt"] == ALT
-    assert data[MIMETYPE]["archived"] is True
 
 
 def test_stand_ins_that_must_be_drawn_are_called_so(

@@ -16,9 +16,9 @@ import pytest
 
 from dplit.notebook import cells as notebook_cells
 from dplit.notebook.cells import Between
-from scripts.badges import dependencies, read_cell
 from scripts.execute import environment
 from scripts.layout import Layout
+from tests.cells import dependencies, read_cell
 
 LAYOUT = Layout(Path(__file__).resolve().parents[2])
 #: Lowest and highest values where the ends of a range are open or far: budgets from one that says

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from dplit._checks import check_choice
 from dplit.datasets import digits
-from dplit.datasets.papers import FILES, find_file
+from dplit.datasets.papers import find_file
 
 #: Every data set of the papers with the groups of files that it can be read from, best first.
 DATASETS: dict[str, tuple[tuple[str, ...], ...]] = {
@@ -40,13 +40,3 @@ def found_files(name: str) -> tuple[str, ...]:
     """Return the names of the files that a data set is read from here; none where they miss."""
     groups = DATASETS[name]
     return next((group for group in groups if all(find_file(file) for file in group)), ())
-
-
-def are_declared(recorded: Mapping[str, str], names: Iterable[str]) -> bool:
-    """Return whether checksums that a run recorded are those of the published data sets.
-
-    They are where every file has the checksum that ``FILES`` gives for it, and every one of the
-    named data sets was read whole. No file is looked for.
-    """
-    known = all(name in FILES and FILES[name].checksum[1] == sum for name, sum in recorded.items())
-    return known and all(any(recorded.keys() >= set(g) for g in DATASETS[n]) for n in names)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from dplit import claims
 from dplit.datasets.needs import missing_data
 from dplit.notebook.figures import style
-from dplit.notebook.provenance import _collect_provenance, _find_project_file
+from dplit.notebook.provenance import _collect_provenance, _find_project_file, made_on
 from dplit.streams import Role, stream
 
 if TYPE_CHECKING:
@@ -448,16 +448,25 @@ def show_archived(run: Run, numbers: Mapping[str, str]) -> None:
         if record["kind"] in ("figure", "table") and identifier in old:
             compared = (_within(record), _within(old[identifier]))
             rows.append((f"{record['place']}: {record['title']}", *compared))
-    caption = f"This run ({run.scale}) beside the archived run at the paper's scale."
-    told = {_CURVES_MIMETYPE: {"archived": True}}  # the build says of an archive if it is old
-    _show_tables(["what", "this run", "paper's scale"], [(caption, rows)], ".4g", told)
+    caption = f"This run ({run.scale}) beside the run at the paper's scale, archived "
+    caption += f"{made_on(stored)}."
+    _show_tables(["what", "this run", "paper's scale"], [(caption, rows)], ".4g")
 
 
 def provenance(run: Run) -> None:
-    """Display what this run was made from: versions, digests, seed, parameters, data checksums."""
+    """Display what this run was made with, and how the archived one was made.
+
+    Versions, parameters with the seed, checksums of data; date, commit, versions, seed and CPU
+    seconds of the run at the paper's scale.
+    """
     from IPython.display import display
 
     facts = _collect_provenance(run.slug, run.parameters)
+    if stored := archived(run.slug):
+        made = stored["made"]
+        versions = ", ".join(f"{name} {number}" for name, number in made["versions"].items())
+        facts["archived run"] = f"made {made_on(stored)}, seed {made['seed']}, "
+        facts["archived run"] += f"{made['seconds']:.0f} CPU seconds, {versions}"
     rows = "".join(
         f"<tr><th scope='row'>{html.escape(key)}</th>"
         f"<td><code>{html.escape(value)}</code></td></tr>"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
+from dplit._checks import check_choice
 from dplit.notebook import figures
 from dplit.notebook.cells import (
     _CURVES_MIMETYPE,
@@ -40,13 +41,14 @@ def _column(values: ArrayLike | None) -> list[Any] | None:
 
 @dataclass(frozen=True)
 class _Curve:
-    """One curve: places, heights, perhaps the ends of a band and the number of trials."""
+    """One curve: places, heights, perhaps a band, what it is, and the number of trials."""
 
     x: list[Any]
     y: list[Any]
     low: list[Any] | None = None
     high: list[Any] | None = None
     trials: int | None = None
+    errors: str | None = None
 
     @property
     def band(self) -> tuple[list[float], list[float]] | None:
@@ -60,12 +62,19 @@ def _floats(values: list[Any]) -> list[Any]:
     return [math.nan if value is None else value for value in values]
 
 
+#: What the band of a curve is: one or two standard errors of a mean on each side, the range of the
+#: trials, quantiles between which a share of them lies; "exact" where nothing was drawn.
+_ERRORS = ("se", "2 se", "range", "50 %", "80 %", "exact")
+
+
 class Curves:
     """The curves of one figure, or the rows of one table: this run's and the archived run's.
 
     A run at the paper's scale draws what it has computed, and ``make paper`` archives it in
     ``results/<slug>.json``. Any other run draws the archived curves, with its own points on top,
-    and the caption says which is which. For drawing only: a claim checks what its run computes.
+    and the caption says which is which. For drawing only: a claim checks what its run computes. A
+    build holds both runs against each other where they have a place in common and ``errors`` says
+    how far they may lie apart (``scripts/archives.py``).
 
     Parameters
     ----------
@@ -108,6 +117,7 @@ class Curves:
     def keep(
         self, name: str, x: ArrayLike, y: ArrayLike, *,
         band: tuple[ArrayLike, ArrayLike] | None = None, trials: int | None = None,
+        errors: str | None = None,
     ) -> tuple[_Curve, _Curve | None]:  # fmt: skip
         """Record a curve; return the one to draw, and this run's where that is the archived one.
 
@@ -121,11 +131,17 @@ class Curves:
             Low and high ends.
         trials : int, optional
             Repetitions behind each point.
+        errors : {"se", "2 se", "range", "50 %", "80 %", "exact"}, optional
+            What the band is: one or two standard errors on each side, the range of the trials, the
+            quantiles that hold a share of them; "exact" where the heights are no estimates.
         """
+        if errors is not None:
+            check_choice("errors", errors, _ERRORS)
         if name in self._own:
             raise ValueError(f"{self.name} has two curves of one name, got name={name!r}")
         low, high = band if band is not None else (None, None)
-        here = _Curve(_column(x) or [], _column(y) or [], _column(low), _column(high), trials)
+        ends = _column(low), _column(high)
+        here = _Curve(_column(x) or [], _column(y) or [], *ends, trials, errors)
         if not len(here.x) == len(here.y):
             raise ValueError(f"x and y of {name} must be equally long")
         self._own[name] = here
@@ -138,10 +154,13 @@ class Curves:
     def line(
         self, axes: Axes, name: str, x: ArrayLike, y: ArrayLike, look: Look, *,
         band: tuple[ArrayLike, ArrayLike] | None = None, trials: int | None = None,
-        every: int = 1, label: str | None = None,
+        errors: str | None = None, every: int = 1, label: str | None = None,
     ) -> None:  # fmt: skip
-        """Draw a curve as :func:`dplit.notebook.figures.line` does, this run's points on top."""
-        main, here = self.keep(name, x, y, band=band, trials=trials)
+        """Draw a curve as :func:`dplit.notebook.figures.line` does, this run's points on top.
+
+        Band, trials and errors are those of :meth:`keep`.
+        """
+        main, here = self.keep(name, x, y, band=band, trials=trials, errors=errors)
         figures.line(
             axes, main.x, _floats(main.y), look, band=main.band, every=0 if here else every,
             label=label,
@@ -225,9 +244,9 @@ class Curves:
         _show_tables(columns, tables, pattern, {_CURVES_MIMETYPE: self._record()})
 
     def _record(self) -> dict[str, Any]:
-        """Return what is archived, and whether something archived is drawn."""
+        """Return what is archived, and which of its curves this run drew on stand-ins."""
         own: Mapping[str, _Curve] = self._own
         record: dict[str, Any] = {"name": self.name, "settings": self._settings}
-        record["archived"] = bool(self._old.get("curves") or self._old.get("rows"))
+        record["stand_ins"] = sorted(self._borrowed | self._replaced)
         record["curves"] = {name: dict(vars(curve)) for name, curve in own.items()}
         return record | ({"rows": self._rows} if self._rows is not None else {})

@@ -1,8 +1,7 @@
-"""The digest of everything that a chapter's run was made from."""
+"""What a chapter's run was made with: versions, parameters, data; and when its archive was made."""
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
@@ -11,8 +10,6 @@ from typing import Any
 
 import dplit
 from dplit.datasets import papers as datasets
-
-# What is installed against what the lock file says.
 
 
 def lock_differences(lock: str) -> list[str]:
@@ -56,33 +53,24 @@ def _find_project_file(relative: Path) -> Path | None:
     return None
 
 
-def _sha256(*paths: Path) -> str:
-    digest = hashlib.sha256()
-    for path in paths:
-        digest.update(path.name.encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+def made_on(archive: Mapping[str, Any]) -> str:
+    """Return when and at which commit an archived run was made, in words.
 
-
-def _imported_files() -> list[Path]:
-    files = set()
-    for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None)
-        if name.partition(".")[0] in ("dplit", "dplit_studies") and file:
-            files.add(Path(file))
-    return sorted(files)
+    Examples
+    --------
+    >>> made_on({"made": {"date": "2026-11-28", "commit": "45999fc02bb6"}})
+    'on 2026-11-28 at commit 45999fc02bb6'
+    """
+    made = archive.get("made", {})
+    commit = f" at commit {made['commit']}" if made.get("commit") else ""
+    return f"on {made.get('date', 'an unknown day')}{commit}"
 
 
 def _collect_provenance(slug: str, parameters: Mapping[str, Any]) -> dict[str, str]:
-    """Return versions, digests, parameters and data checksums as text, in a fixed order."""
+    """Return versions, parameters and data checksums as text, in a fixed order."""
     facts = {"chapter": slug, "dplit": dplit.__version__, "python": sys.version.split()[0]}
     facts.update({name: version(name) for name in _LIBRARIES})
-    notebook = _find_project_file(Path("notebooks") / f"{slug}_supplement.md")
-    notebook = notebook or _find_project_file(Path("notebooks") / f"{slug}.md")
     lock = _find_project_file(Path("requirements.txt"))
-    facts["notebook digest"] = _sha256(notebook) if notebook else "not in a checkout"
-    facts["package digest"] = _sha256(*_imported_files())
-    facts["lock digest"] = _sha256(lock) if lock else "not in a checkout"
     if lock and (found := lock_differences(lock.read_text(encoding="utf8"))):
         facts["not the lock's versions"] = "; ".join(found)
     shown = {key: value for key, value in parameters.items() if key != "n_jobs"}
