@@ -20,7 +20,7 @@ from dplit.notebook.exercises import Exercise, grade
 from dplit.notebook.explorable import explore
 from dplit.notebook.lessons import lesson_parameters, load_results, show_claims
 from dplit.notebook.proofs import ProofError, running_proof
-from dplit.notebook.provenance import lock_differences
+from dplit.notebook.provenance import lock_differences, made_on
 
 __all__ = [
     "Between",
@@ -37,6 +37,7 @@ __all__ = [
     "lesson_parameters",
     "load_results",
     "lock_differences",
+    "made_on",
     "notice",
     "provenance",
     "running_proof",
