@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace, layout: Layout) -> int:
     elif command == "claims":
         from scripts import claims
 
-        say(f"{claims.check_registry(layout)} claims: functions, tests, cells and marks agree")
+        say(f"{claims.check(layout)} claims: functions, tests, cells and marks agree")
     elif command == "sync":
         from scripts import pairs
 
