@@ -32,6 +32,7 @@ def parser() -> argparse.ArgumentParser:
     numbers.add_argument("new", type=Path, help="another one")
     commands.add_parser("lock", help="compare what is installed with the lock")
     commands.add_parser("claims", help="check the registry of claims alone, in seconds")
+    commands.add_parser("report", help="print sizes and measures; nothing fails by them")
     commands.add_parser("sync", help="write every .ipynb from its .md")
     new = commands.add_parser("new-paper", help="write the files of a chapter that builds green")
     new.add_argument("name")
@@ -81,6 +82,10 @@ def run(arguments: argparse.Namespace, layout: Layout) -> int:
         from scripts import claims
 
         say(f"{claims.check(layout)} claims: functions, tests, cells and marks agree")
+    elif command == "report":
+        from scripts import report
+
+        report.main(layout, say)
     elif command == "sync":
         from scripts import pairs
 

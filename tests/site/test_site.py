@@ -13,7 +13,7 @@ import pytest
 
 from dplit.claims import load_registry
 from scripts import site_check
-from scripts.layout import Layout, slug_of
+from scripts.layout import Layout
 
 SITE = Path(__file__).resolve().parents[2] / "_build" / "html"
 PAGES = [str(path.relative_to(SITE)) for path in site_check.pages(SITE)]
@@ -54,24 +54,8 @@ def test_no_figure_cuts_its_labels(opened: Any) -> None:
     assert {name: labels for name, labels in cut.items() if labels} == {}
 
 
-#: What may be open of a chapter: screens, code cells, words, screen of the first figure.
-LIMITS = {"sketching": (42, 80, 8000, 3), "audits": (15, 60, 6000, 3)}
-LIMIT = (30, 60, 6000, 3)
-#: The same of a lesson.
-LESSON = (20, 40, 5000, 3)
 LAYOUT = Layout(SITE.parents[1])
-LESSONS = LAYOUT.lessons()
 CHAPTERS = [Path(page).stem for page in PAGES if page.startswith("book/chapters/")]
-
-
-@needs_browser
-@pytest.mark.parametrize("slug", CHAPTERS)
-def test_a_chapter_is_no_longer_than_it_may_be(opened: Any, slug: str) -> None:
-    size = site_check.size(opened, (SITE / "book" / "chapters" / f"{slug}.html").as_uri())
-    limit = LESSON if slug in LESSONS else LIMITS.get(slug_of(slug), LIMIT)
-    names = ("screens", "cells", "words", "figure")
-    over = {n: (size[n], at) for n, at in zip(names, limit, strict=True) if size[n] > at}
-    assert over == {}
 
 
 @needs_browser
@@ -118,12 +102,6 @@ def test_little_moves_while_formulas_are_set(opened: Any, place: str) -> None:
     """
     chapters = (SITE / "book" / "chapters").as_uri()
     assert site_check.shift(opened, f"{chapters}/{place}") <= (0.2 if "#" in place else 0.1)
-
-
-@needs_browser
-@pytest.mark.parametrize("page", sorted(LARGEST))
-def test_no_page_of_the_package_is_longer_than_sixty_screens(opened: Any, page: str) -> None:
-    assert site_check.size(opened, (SITE / page).as_uri())["screens"] <= 60
 
 
 @pytest.mark.parametrize("page", [*PAGES, "index.html"])
