@@ -6,6 +6,7 @@ import argparse
 import signal
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from scripts.files import BuildError
@@ -24,9 +25,7 @@ def parser() -> argparse.ArgumentParser:
     book = commands.add_parser("book", help="build the book")
     book.add_argument("--jobs", type=int, default=2, help="chapters at a time")
     again = commands.add_parser("again", help="build a second time elsewhere and compare")
-    again.add_argument(
-        "folder", type=Path, help="an empty folder for the second build, or another clone"
-    )
+    again.add_argument("folder", help="empty, or a clone; without a name one that is removed")
     numbers = commands.add_parser("compare", help="compare the numbers of two builds")
     numbers.add_argument("old", type=Path, help="a checkout with a finished build")
     numbers.add_argument("new", type=Path, help="another one")
@@ -68,7 +67,8 @@ def run(arguments: argparse.Namespace, layout: Layout) -> int:
     elif command == "again":
         from scripts import again
 
-        again.compare(layout, arguments.folder.absolute(), say)
+        with TemporaryDirectory() as made:
+            again.compare(layout, Path(arguments.folder or made).absolute(), say)
     elif command == "compare":
         from scripts import compare
 
