@@ -39,14 +39,35 @@ def opened() -> Iterator[Any]:
         yield started
 
 
+def template(page: str) -> str:
+    """Return what a page is made from: pages of one template have most of their faults in common.
+
+    Hand-written pages and the indices are each of a kind.
+    """
+    folder, _, name = page.rpartition("/")
+    kind = "_supplement" if name.endswith("_supplement.html") else ""
+    return page if folder in ("", "book") else folder.partition("/dplit")[0] + kind
+
+
+#: The first page of each template, and each chapter as a phone shows it, where room is least.
+FIRST = {template(page): page for page in reversed(LOOKED_AT)}
+OFTEN = {(page, width) for page in FIRST.values() for width in site_check.WIDTHS}
+OFTEN |= {(page, 360) for page in LOOKED_AT if page.startswith("book/chapters/")}
+LOOKS = [
+    pytest.param(page, width, marks=() if (page, width) in OFTEN else pytest.mark.weekly)
+    for page in LOOKED_AT
+    for width in site_check.WIDTHS
+]
+
+
 @needs_browser
-@pytest.mark.parametrize("width", site_check.WIDTHS)
-@pytest.mark.parametrize("page", LOOKED_AT)
+@pytest.mark.parametrize(("page", "width"), LOOKS)
 def test_page_is_whole_in_light_and_dark(opened: Any, page: str, width: int) -> None:
     assert site_check.look(opened, (SITE / page).as_uri(), width) == []
 
 
 @needs_browser
+@pytest.mark.weekly
 def test_no_figure_cuts_its_labels(opened: Any) -> None:
     figures = [p for p in sorted((SITE / "_images").glob("*.svg")) if ".column" not in p.name]
     assert figures
