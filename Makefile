@@ -18,7 +18,8 @@ export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help environment book test again lab data chapter preview paper bench claims test-claim mutate lint pdf sync new-paper clean
+.PHONY: help environment book test again lab data chapter preview paper bench claims test-claim mutate lint report pdf sync new-paper clean \
+	weekly corners seeds branches
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /make \1\t/' | expand -t 20
@@ -32,11 +33,11 @@ endif
 book: environment ## build the book into _build/html
 	@$(RUN) book --jobs $(JOBS)
 
-# ARGS=--cov counts branches, which doubles the time: once a week (.github/workflows/versions.yml)
+# ARGS=--cov counts branches, which doubles the time: once a week (make weekly)
 test: book ## run all tests, the site's in a browser too
 	@$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile $(ARGS)
 
-again: book ## build a second time in the folder AGAIN=... (empty, or a clone) and compare byte for byte
+again: book ## build a second time, in a folder that is removed or in AGAIN=..., and compare byte for byte
 	@$(RUN) again "$(AGAIN)"
 
 # beside the user's own settings JupyterLab reads scripts/lab/jupyter_server_config.py
@@ -70,6 +71,26 @@ mutate: environment ## break every claimed function, or NAME=arithmetic: tests m
 
 lint: environment ## ruff and mypy
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy --strict src
+
+report: environment ## print sizes of the code, measures of the texts; nothing fails by them
+	@$(RUN) report
+
+# a part that fails stops none of the others
+PARTS ?= again pdf corners seeds branches mutate paper
+weekly: book ## what takes hours, all of it or PARTS="again pdf corners seeds branches mutate paper"
+	@$(MAKE) --keep-going $(PARTS)
+
+corners: # parameters at their corners, audits under thirty seeds, each page, fold and print of the book
+	@$(MAKE) test ARGS="-m weekly"
+
+branches:
+	@$(MAKE) test ARGS=--cov
+
+SEEDS ?= 1 2 3
+SEEDED = $(shell grep -l '^seed: int' notebooks/*.md)
+seeds: book
+	@failed=0; for name in $(basename $(notdir $(SEEDED))); do for seed in $(SEEDS); do \
+		$(RUN) chapter $$name -p seed $$seed || failed=1; done; done; exit $$failed
 
 pdf: environment ## build the book and print it into _build/pdf/dplit.pdf (needs chromium)
 	@$(RUN) pdf --jobs $(JOBS)

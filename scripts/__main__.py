@@ -6,6 +6,7 @@ import argparse
 import signal
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from scripts.files import BuildError
@@ -24,14 +25,13 @@ def parser() -> argparse.ArgumentParser:
     book = commands.add_parser("book", help="build the book")
     book.add_argument("--jobs", type=int, default=2, help="chapters at a time")
     again = commands.add_parser("again", help="build a second time elsewhere and compare")
-    again.add_argument(
-        "folder", type=Path, help="an empty folder for the second build, or another clone"
-    )
+    again.add_argument("folder", help="empty, or a clone; without a name one that is removed")
     numbers = commands.add_parser("compare", help="compare the numbers of two builds")
     numbers.add_argument("old", type=Path, help="a checkout with a finished build")
     numbers.add_argument("new", type=Path, help="another one")
     commands.add_parser("lock", help="compare what is installed with the lock")
     commands.add_parser("claims", help="check the registry of claims alone, in seconds")
+    commands.add_parser("report", help="print sizes and measures; nothing fails by them")
     commands.add_parser("sync", help="write every .ipynb from its .md")
     new = commands.add_parser("new-paper", help="write the files of a chapter that builds green")
     new.add_argument("name")
@@ -64,7 +64,8 @@ def run(arguments: argparse.Namespace, layout: Layout) -> int:
     elif command == "again":
         from scripts import again
 
-        again.compare(layout, arguments.folder.absolute(), say)
+        with TemporaryDirectory() as made:
+            again.compare(layout, Path(arguments.folder or made).absolute(), say)
     elif command == "compare":
         from scripts import compare
 
@@ -77,7 +78,11 @@ def run(arguments: argparse.Namespace, layout: Layout) -> int:
     elif command == "claims":
         from scripts import claims
 
-        say(f"{claims.check_registry(layout)} claims: functions, tests, cells and marks agree")
+        say(f"{claims.check(layout)} claims: functions, tests, cells and marks agree")
+    elif command == "report":
+        from scripts import report
+
+        report.main(layout, say)
     elif command == "sync":
         from scripts import pairs
 

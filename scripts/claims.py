@@ -1,7 +1,7 @@
 """Collect the records of all claims from the chapters and hold them against the registry.
 
-jsonschema holds the form of a record. Pydantic was weighed for the rest, and it also sees one
-record at a time: that ids, functions, tests and cells name each other is between files.
+jsonschema holds the form of a record; that ids, functions, tests and cells name each other is
+between files. One list of faults tells both.
 """
 
 from __future__ import annotations
@@ -64,60 +64,45 @@ def gather(layout: Layout) -> list[Record]:
     return found
 
 
-def allowed_not_run(layout: Layout) -> set[str]:
-    """Return the claims that may stay unchecked where the data are complete."""
-    path = layout.root / "scripts" / "allowed_not_run.txt"
-    if not path.exists():
-        return set()
-    lines = (line.partition("#")[0].strip() for line in path.read_text("utf-8").split("\n"))
-    return {line for line in lines if line}
-
-
 def faults(
-    found: Iterable[Record],
+    layout: Layout,
     registry: Mapping[str, Mapping[str, Any]],
-    schema: Mapping[str, Any],
+    found: Iterable[Record] | None = None,
     *,
     strict: bool = False,
-    allowed: Iterable[str] = (),
 ) -> list[str]:
-    """Return what is wrong with the collected records, one sentence each.
+    """Return what is wrong with the claims, one sentence each.
 
     Parameters
     ----------
-    found : iterable of dict
-        The records of all chapters, with tests, page and anchor.
+    layout : Layout
+        The copy of the repository: its tests and the cells of its notebooks.
     registry : mapping
         The registered claims by id.
-    schema : mapping
-        JSON schema of one record.
+    found : iterable of dict, optional
+        The records of all chapters, where they have run.
     strict : bool
         Whether a claim that was not run is a fault.
-    allowed : iterable of str
-        Claims that may stay unchecked even then.
 
     Returns
     -------
     list of str
-        Empty where every registered claim is recorded once, passed, tested, and names functions
-        that exist.
+        Empty where every registered claim names functions that exist, has a test and a cell of its
+        chapter, is recorded once and passed, and where no mark, cell or record names another.
     """
-    import jsonschema
-
-    records_by_id: dict[str, list[Record]] = {}
-    for record in found:
-        records_by_id.setdefault(str(record.get("id")), []).append(record)
-    told = [f"{i} is registered and not recorded" for i in registry if i not in records_by_id]
-    validator = jsonschema.Draft202012Validator(schema)
-    for identifier, same in records_by_id.items():
-        if identifier not in registry:
-            told.append(f"{identifier} is recorded and not registered")
-        if len(same) > 1:
-            told.append(f"{identifier} is recorded {len(same)} times")
-        record = same[0]
-        for error in validator.iter_errors(record):
-            told.append(f"{identifier}: {error.json_path} {error.message[:200]}")
-        told += _record_faults(identifier, record, strict and identifier not in set(allowed))
+    tests = nodes_by_claim(marked_tests(layout))
+    told = []
+    for identifier, entry in registry.items():
+        told += _link_faults(identifier, tests.get(identifier), entry.get("functions"))
+    for slug in layout.names():
+        strings, called = _named(layout, slug)
+        own = {i for i, entry in registry.items() if layout.record(entry["slug"]) == slug}
+        told += [f"{i} is registered and no cell of {slug} names it" for i in sorted(own - strings)]
+        told += [f"{slug} records {i}, not registered there" for i in sorted(called - own)]
+    for identifier in sorted(tests.keys() - registry.keys()):
+        told += [f"{node} marks {identifier}, not registered" for node in tests[identifier]]
+    if found is not None:
+        told += _record_faults(found, registry, strict)
     return told
 
 
@@ -136,64 +121,6 @@ def _link_faults(identifier: str, tests: Any, functions: Any) -> list[str]:
     return told
 
 
-def _record_faults(identifier: str, record: Record, strict: bool) -> list[str]:
-    told = _link_faults(identifier, record.get("tests"), record.get("functions"))
-    status = record.get("status")
-    page = slug_of(Path(record.get("page") or "").stem)
-    if record.get("slug") != page:
-        told.append(f"{identifier} belongs to {record.get('slug')}, recorded on {record['page']}")
-    if status == "failed":
-        told.append(f"{identifier} failed: {record.get('reason') or _first_failure(record)}")
-    if status == "not_run" and strict:
-        told.append(f"{identifier} was not run: {record.get('reason')}")
-    elif strict:
-        lacking = (f"{identifier} was not asked: {one['how']}" for one in record.get("unasked", ()))
-        told += lacking
-    return told
-
-
-def _first_failure(record: Record) -> str:
-    bad = [check["how"] for check in record.get("checks", []) if not check.get("ok")]
-    return bad[0] if bad else "no reason given"
-
-
-def is_strict() -> bool:
-    """Return whether missing data and skipped tests are faults here (CI)."""
-    return os.environ.get("DPLIT_STRICT", "") not in ("", "0")
-
-
-def collect(layout: Layout) -> list[Record]:
-    """Write ``_build/claims.json``: one record per registered claim, sorted by id.
-
-    Returns
-    -------
-    list of dict
-        The records.
-
-    Raises
-    ------
-    BuildError
-        Listing everything that is wrong; nothing is written then.
-    """
-    from dplit import claims as registry_module
-
-    registry = registry_module.load_registry()
-    tests = nodes_by_claim(marked_tests(layout))
-    found = [{**record, "tests": tests.get(record["id"], [])} for record in gather(layout)]
-    found.sort(key=lambda record: str(record["id"]))
-    told = faults(
-        found,
-        registry,
-        registry_module.load_schema(),
-        strict=is_strict(),
-        allowed=allowed_not_run(layout),
-    )
-    if told:
-        raise BuildError("the claims do not hold together:\n  " + "\n  ".join(told))
-    write_json(layout.claims, found)
-    return found
-
-
 def _named(layout: Layout, slug: str) -> tuple[set[str], set[str]]:
     """Return all strings of a chapter's code, and those that ``claim("...")`` is called with."""
     notebook = read_json(layout.notebooks / f"{slug}.ipynb") or {"cells": []}
@@ -209,43 +136,85 @@ def _named(layout: Layout, slug: str) -> tuple[set[str], set[str]]:
     return strings, called
 
 
-def registry_faults(layout: Layout, registry: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return what is wrong with the registry, found without running a chapter.
+def _record_faults(
+    found: Iterable[Record], registry: Mapping[str, Mapping[str, Any]], strict: bool
+) -> list[str]:
+    """Return what is wrong with the records: their number, form, page and outcome."""
+    import jsonschema
 
-    Unknown functions, claims without a test, claims that no cell of their chapter names, cells and
-    marks with an id that is not registered.
-    """
-    tests = nodes_by_claim(marked_tests(layout))
-    told = []
-    for identifier, entry in registry.items():
-        told += _link_faults(identifier, tests.get(identifier), entry.get("functions"))
-    for slug in layout.names():
-        strings, called = _named(layout, slug)
-        own = {i for i, entry in registry.items() if layout.record(entry["slug"]) == slug}
-        told += [f"{i} is registered and no cell of {slug} names it" for i in sorted(own - strings)]
-        told += [f"{slug} records {i}, not registered there" for i in sorted(called - own)]
-    for identifier in sorted(tests.keys() - registry.keys()):
-        told += [
-            f"{node} marks {identifier}, which is not registered" for node in tests[identifier]
-        ]
+    from dplit.claims import load_schema
+
+    by_id: dict[str, list[Record]] = {}
+    for record in found:
+        by_id.setdefault(str(record.get("id")), []).append(record)
+    told = [f"{i} is registered and not recorded" for i in registry if i not in by_id]
+    validator = jsonschema.Draft202012Validator(load_schema())
+    for identifier, (record, *more) in by_id.items():
+        if identifier not in registry:
+            told.append(f"{identifier} is recorded and not registered")
+        if more:
+            told.append(f"{identifier} is recorded {1 + len(more)} times")
+        for error in validator.iter_errors(record):
+            told.append(f"{identifier}: {error.json_path} {error.message[:200]}")
+        page = slug_of(Path(record.get("page") or "").stem)
+        if record.get("slug") != page:
+            told.append(f"{identifier} belongs to {record.get('slug')}, recorded on {page}")
+        if record.get("status") == "failed":
+            told.append(f"{identifier} failed: {record.get('reason') or _first_failure(record)}")
+        if strict and record.get("status") == "not_run":
+            told.append(f"{identifier} was not run: {record.get('reason')}")
+        elif strict:
+            unasked = record.get("unasked", ())
+            told += [f"{identifier} was not asked: {one['how']}" for one in unasked]
     return told
 
 
-def check_registry(layout: Layout) -> int:
-    """Return the number of claims, checked by :func:`registry_faults`.
+def _first_failure(record: Record) -> str:
+    bad = [check["how"] for check in record.get("checks", []) if not check.get("ok")]
+    return bad[0] if bad else "no reason given"
+
+
+def is_strict() -> bool:
+    """Return whether missing data and skipped tests are faults here (CI)."""
+    return os.environ.get("DPLIT_STRICT", "") not in ("", "0")
+
+
+def check(layout: Layout, found: Iterable[Record] | None = None) -> int:
+    """Return the number of claims, held together by :func:`faults`.
 
     Raises
     ------
     BuildError
         Listing everything that is wrong.
     """
-    from dplit import claims as registry_module
+    from dplit.claims import load_registry
 
-    registry = registry_module.load_registry()
-    told = registry_faults(layout, registry)
+    registry = load_registry()
+    told = faults(layout, registry, found, strict=is_strict())
     if told:
-        raise BuildError("the registry does not hold together:\n  " + "\n  ".join(told))
+        raise BuildError("the claims do not hold together:\n  " + "\n  ".join(told))
     return len(registry)
+
+
+def collect(layout: Layout) -> list[Record]:
+    """Write ``_build/claims.json``: one record per registered claim, sorted by id.
+
+    Returns
+    -------
+    list of dict
+        The records.
+
+    Raises
+    ------
+    BuildError
+        Listing everything that is wrong; nothing is written then.
+    """
+    tests = nodes_by_claim(marked_tests(layout))
+    found = [{**record, "tests": tests.get(record["id"], [])} for record in gather(layout)]
+    found.sort(key=lambda record: str(record["id"]))
+    check(layout, found)
+    write_json(layout.claims, found)
+    return found
 
 
 def cells_of(layout: Layout, identifier: str) -> list[str]:

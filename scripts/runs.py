@@ -78,7 +78,7 @@ def chapter(layout: Layout, slug: str, arguments: Sequence[str], say: Say) -> No
     target = layout.build / "runs" / f"{name}.ipynb"
     with one_at_a_time(layout):
         check_pairs(layout)
-        for fault in claims.registry_faults(layout, load_registry()):
+        for fault in claims.faults(layout, load_registry()):
             say(f"  the registry: {fault}")
         chapters.remove_leftovers(target.parent)
         job = Job(

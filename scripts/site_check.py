@@ -33,7 +33,6 @@ LOCAL = ("file:", "data:", "blob:", "http://127.0.0.1")
 CONTRAST = {"text": 4.5, "large": 3.0}
 
 LOOK = Path(__file__).with_name("site_look.js").read_text(encoding="utf-8")
-SIZE = Path(__file__).with_name("site_size.js").read_text(encoding="utf-8")
 
 
 def chromium() -> str | None:
@@ -100,31 +99,6 @@ def look(opened: Any, url: str, width: int) -> list[str]:
         page.goto(url, wait_until="load", timeout=180_000)  # a busy machine is no fault of a page
         told += page.evaluate(LOOK, CONTRAST)
         return told
-    finally:
-        page.close()
-
-
-def size(opened: Any, url: str) -> dict[str, float]:
-    """Return how much of a chapter is open on arrival, at 1280 x 1000.
-
-    Parameters
-    ----------
-    opened : playwright Browser
-        The browser of `browser`.
-    url : str
-        Address of the page.
-
-    Returns
-    -------
-    dict of str to float
-        ``screens``, open code ``cells``, ``words`` of prose and captions, and the screen on which
-        the first ``figure`` begins.
-    """
-    page = opened.new_page(viewport={"width": 1280, "height": 1000})
-    try:
-        page.goto(url, wait_until="load", timeout=180_000)
-        found: dict[str, float] = page.evaluate(SIZE)
-        return found
     finally:
         page.close()
 

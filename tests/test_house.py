@@ -1,4 +1,4 @@
-"""The rules of CONTRIBUTING.md that say where a line belongs, as far as a machine can see them."""
+"""Which way imports go, what is public, and what shields a release: rules without a number."""
 
 from __future__ import annotations
 
@@ -18,94 +18,6 @@ PACKAGE = LAYOUT.package
 MODULES = {path: path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
 STUDIES = {path: path.read_text(encoding="utf-8") for path in LAYOUT.studies.rglob("*.py")}
 PAPERS = {path.parent.name for path in PACKAGE.glob("*/claims.yml")} - {"face_off", "audits"}
-#: The papers that the book began with; one that comes later brings a small allowance of its own.
-FIRST = {"erm", "margin", "projection", "random_features", "sketching"}
-LATER = PAPERS - FIRST
-
-
-def code_lines(source: str) -> int:
-    """Return how many lines are neither blank nor comment nor docstring."""
-    told = set[int]()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(
-            node
-        ):
-            told |= set(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
-    lines = enumerate(source.splitlines(), start=1)
-    return sum(
-        1 for k, x in lines if x.strip() and not x.lstrip().startswith("#") and k not in told
-    )
-
-
-def test_the_package_stays_small() -> None:
-    raw = sum(len(source.splitlines()) for source in MODULES.values())
-    assert raw <= 39_320 + 3_000 * len(LATER)
-    lines = {path: code_lines(source) for path, source in MODULES.items()}
-    assert {path.name: n for path, n in lines.items() if n > 450} == {}
-    rooms = {p: p.relative_to(PACKAGE).parts[0] for p in MODULES}
-    for paper in LATER:
-        assert sum(n for path, n in lines.items() if rooms[path] == paper) <= 1_500
-        assert sum(p.stem != "__init__" and rooms[p] == paper for p in MODULES) <= 12
-    ours = {p for p in MODULES if rooms[p] in {"face_off", "audits"} | LATER}
-    # with exercises of six lessons, additive models and releases from folders; rooms are to shrink
-    # as lessons take over
-    assert sum(n for path, n in lines.items() if path not in ours) <= 19_870
-    # advice is a module of its chapter; its map is one of the studies, with the rivals it needs,
-    # prepared data, references, searches, toy networks and enumerations
-    assert sum(path.stem != "__init__" for path in MODULES.keys() - ours) <= 131
-    assert sum(map(code_lines, STUDIES.values())) <= 9_260
-    tests = [path.read_text(encoding="utf-8") for path in (LAYOUT.root / "tests").rglob("*.py")]
-    assert sum(map(code_lines, tests)) <= 38_000 + 1_500 * len(LATER)
-
-
-def test_a_long_script_says_which_library_was_weighed() -> None:
-    silent = [
-        path.name
-        for path in (LAYOUT.root / "scripts").glob("*.py")
-        if code_lines(source := path.read_text(encoding="utf-8")) > 150
-        and "weighed" not in (ast.get_docstring(ast.parse(source)) or "")
-    ]
-    assert silent == []
-
-
-def test_a_folder_can_be_looked_over() -> None:
-    for folder in {path.parent for path in MODULES}:
-        held = [p for p in folder.iterdir() if p.suffix == ".py" and p.stem != "__init__"]
-        held += [p for p in folder.iterdir() if (p / "__init__.py").exists()]
-        assert len(held) <= (22 + len(LATER) if folder == PACKAGE else 16), folder
-
-
-def test_no_function_is_longer_than_a_screen() -> None:
-    """Fifty lines below the docstring, without blanks and comments."""
-    long = []
-    for path in (*MODULES, *STUDIES, *(LAYOUT.root / "scripts").glob("*.py")):
-        source = path.read_text(encoding="utf-8")
-        for node in ast.walk(ast.parse(source)):
-            if isinstance(node, ast.FunctionDef):
-                first = (node.body[0].end_lineno or 0) if ast.get_docstring(node) else node.lineno
-                lines = source.splitlines()[first : node.end_lineno]
-                if sum(bool(x.strip()) and x.lstrip()[0] != "#" for x in lines) > 50:
-                    long.append(f"{path.name}: {node.name}")
-    assert long == []
-
-
-def test_below_public_doors_goes_a_plan_and_not_its_parts() -> None:
-    """No private function, nor one of a private module that no room shows, has nine parameters."""
-    shown = set[str]()
-    for path, source in MODULES.items():
-        if path.stem == "__init__":
-            for node in ast.walk(ast.parse(source)):
-                shown |= {x.name for x in node.names} if isinstance(node, ast.ImportFrom) else set()
-    large = []
-    for path in (*MODULES, *STUDIES, *(LAYOUT.root / "scripts").glob("*.py")):
-        hidden = any(re.match("_[a-z]", part) for part in path.relative_to(LAYOUT.root).parts)
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.FunctionDef) and not node.name.startswith("__"):
-                told = [x.arg for x in (*node.args.args, *node.args.kwonlyargs)]
-                inner = node.name[0] == "_" or (hidden and node.name not in shown)
-                if inner and len(told) - (told[0] == "self" if told else 0) > 8:
-                    large.append(f"{path.stem}.{node.name}")
-    assert large == []
 
 
 def imports() -> Iterator[tuple[str, str, str]]:

@@ -211,7 +211,8 @@ def make_toy(root: Path) -> Toy:
 @pytest.fixture(autouse=True)
 def no_outer_make(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hide the `make test` that runs the tests: its variables would override those of a test's."""
-    for name in ("MAKEFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MFLAGS", "ARGS", "JOBS", "NAME"):
+    of_make = ("MAKEFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MFLAGS")
+    for name in (*of_make, "AGAIN", "ARGS", "JOBS", "NAME", "PARTS", "SEEDS"):
         monkeypatch.delenv(name, raising=False)
 
 

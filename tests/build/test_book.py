@@ -301,6 +301,7 @@ def _runs(root: Path) -> list[int]:
     return found
 
 
+@pytest.mark.weekly
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_build_killed_in_the_middle_of_a_chapter_starts_again(
     toy: Any, number: signal.Signals
@@ -334,6 +335,7 @@ def _small_files(limit: int) -> Callable[[], None]:
     return set_limit
 
 
+@pytest.mark.weekly
 @pytest.mark.parametrize("limit", [1_000, 60_000])
 def test_a_full_disk_leaves_what_was_good(toy: Any, limit: int) -> None:
     """Whether the executed notebook or the site is what cannot be written."""

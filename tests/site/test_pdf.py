@@ -13,6 +13,7 @@ from scripts.layout import Layout
 
 LAYOUT = Layout(Path(__file__).resolve().parents[2])
 pytestmark = [
+    pytest.mark.weekly,
     pytest.mark.site,
     pytest.mark.skipif(
         not (LAYOUT.html / "index.html").exists(), reason="the book is not built; run: make book"

@@ -14,6 +14,7 @@ from scripts import site_check
 SITE = Path(__file__).resolve().parents[2] / "_build" / "html"
 PAGES = [p for p in site_check.pages(SITE) if p.parent.name == "chapters"]
 pytestmark = [
+    pytest.mark.weekly,
     pytest.mark.site,
     pytest.mark.skipif(not PAGES, reason="the book is not built; run: make book"),
 ]

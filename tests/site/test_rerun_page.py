@@ -20,6 +20,7 @@ LAYOUT = Layout(Path(__file__).resolve().parents[2])
 SLUG, ARGUMENTS = "erm_supplement", ["-p", "seed", "1", "-p", "epsilon", "1.0"]
 BOOK = LAYOUT.chapters / f"{SLUG}.ipynb"
 pytestmark = [
+    pytest.mark.weekly,
     pytest.mark.site,
     pytest.mark.skipif(not BOOK.exists(), reason="the book is not built; run: make book"),
 ]
