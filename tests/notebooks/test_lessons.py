@@ -104,8 +104,6 @@ def test_there_are_lessons() -> None:
 
 @pytest.mark.parametrize("slug", LESSONS)
 def test_a_lesson_keeps_its_measures(slug: str) -> None:
-    if cells(slug)[0].source.partition("\n")[0].endswith("(draft)"):  # as make new-paper writes it
-        pytest.skip(f"{slug} is a draft")
     found = measures(cells(slug))
     off = {k: found[k] for k, (low, high) in LIMITS.items() if not low <= found[k] <= high}
     assert off == {}
