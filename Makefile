@@ -18,7 +18,7 @@ export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help environment book test again lab data chapter preview paper bench claims test-claim mutate lint report pdf sync new-paper clean \
+.PHONY: help environment book test again lab data chapter preview paper bench claims test-claim mutate lint report pdf sync clean \
 	weekly corners seeds branches
 
 help: ## this list
@@ -51,8 +51,8 @@ data: environment ## download the papers' data, checked by checksum
 chapter: environment ## run one chapter into a page beside the book: NAME=erm ARGS="-p epsilon 1"
 	@$(RUN) chapter "$(NAME)" $(ARGS)
 
-preview: environment ## a chapter's page NAME=erm beside the book, in seconds where prose alone changed
-	@$(RUN) preview "$(NAME)"
+preview: environment ## the book as it is written now, in seconds; of the chapters NAME=erm alone may run
+	@$(RUN) preview $(NAME)
 
 paper: environment ## run all chapters (or NAME=...) at the papers' scale, archive into results/
 	@$(RUN) paper --jobs $(JOBS) $(NAME)
@@ -98,9 +98,6 @@ pdf: environment ## build the book and print it into _build/pdf/dplit.pdf (needs
 sync: environment ## write every notebooks/*.ipynb from its .md
 	@$(RUN) sync
 
-new-paper: environment ## write lesson, supplement, room and tests of a new chapter NAME=trees
-	@$(RUN) new-paper "$(NAME)"
-
 clean: ## remove what the build made, not the environment
-	rm -rf _build book/chapters book/reference book/tests book/claims.md book/differences.md book/errata.md book/front.* book/scoreboard.md \
+	rm -rf _build book/chapters book/reference book/tests book/claims.md book/differences.md book/errata.md book/scoreboard.md \
 		book/run_times.md book/decisions.md book/where_proofs_lose.md

@@ -26,20 +26,15 @@ def parser() -> argparse.ArgumentParser:
     book.add_argument("--jobs", type=int, default=2, help="chapters at a time")
     again = commands.add_parser("again", help="build a second time elsewhere and compare")
     again.add_argument("folder", help="empty, or a clone; without a name one that is removed")
-    numbers = commands.add_parser("compare", help="compare the numbers of two builds")
-    numbers.add_argument("old", type=Path, help="a checkout with a finished build")
-    numbers.add_argument("new", type=Path, help="another one")
     commands.add_parser("lock", help="compare what is installed with the lock")
     commands.add_parser("claims", help="check the registry of claims alone, in seconds")
     commands.add_parser("report", help="print sizes and measures; nothing fails by them")
     commands.add_parser("sync", help="write every .ipynb from its .md")
-    new = commands.add_parser("new-paper", help="write the files of a chapter that builds green")
-    new.add_argument("name")
     chapter = commands.add_parser("chapter", help="run one chapter beside the book")
     chapter.add_argument("name")
     chapter.add_argument("arguments", nargs=argparse.REMAINDER, help="papermill's, -p name value")
-    preview = commands.add_parser("preview", help="one chapter's page; prose alone runs nothing")
-    preview.add_argument("name")
+    preview = commands.add_parser("preview", help="the book as it is written now")
+    preview.add_argument("name", nargs="?", default="")
     tests = commands.add_parser("test-claim", help="say what checks a claim, and run its tests")
     tests.add_argument("claim")
     paper = commands.add_parser("paper", help="run at the papers' scale and archive the results")
@@ -66,11 +61,6 @@ def run(arguments: argparse.Namespace, layout: Layout) -> int:
 
         with TemporaryDirectory() as made:
             again.compare(layout, Path(arguments.folder or made).absolute(), say)
-    elif command == "compare":
-        from scripts import compare
-
-        old, new = Layout(arguments.old.absolute()), Layout(arguments.new.absolute())
-        return compare.main(old, new, say)
     elif command == "lock":
         from scripts import lock
 
@@ -88,18 +78,14 @@ def run(arguments: argparse.Namespace, layout: Layout) -> int:
 
         changed = pairs.sync(layout)
         say(f"wrote {', '.join(changed)}" if changed else "all pairs were in step")
-    elif command == "new-paper":
-        from scripts import paper
-
-        paper.new_paper(layout, arguments.name, say)
     elif command == "chapter":
         from scripts import runs
 
         runs.chapter(layout, arguments.name, arguments.arguments, say)
     elif command == "preview":
-        from scripts import runs
+        from scripts import book
 
-        runs.preview(layout, arguments.name, say)
+        book.preview(layout, arguments.name, say)
     elif command == "test-claim":
         from scripts import claims
 

@@ -77,7 +77,7 @@ def record_parts(layout: Layout) -> dict[str, str]:
 
 
 def _pages_digest(layout: Layout) -> str:
-    names = ["claims.md", "decisions.md", "differences.md", "errata.md", "front.md", "front.svg"]
+    names = ["claims.md", "decisions.md", "differences.md", "errata.md"]
     names += ["run_times.md", "scoreboard.md", "where_proofs_lose.md"]
     names += [f"tests/{slug_of(name)}.md" for name in layout.recorded()]
     files = [layout.claims, *(layout.book / name for name in names)]
@@ -115,10 +115,49 @@ def build(layout: Layout, width: int, say: Say) -> None:
     """
     with one_at_a_time(layout):
         check_pairs(layout)
-        ran = chapters.run_stale(layout, width, say)
+        chapters.run_stale(layout, width, say)
         check_archives(layout)
-        chapters.make_pages(layout)
-        make_records(layout)
-        rendered = render.render(layout, say)
-        where = layout.name(layout.html / "index.html")
-        say(f"The book is in {where}" if ran or rendered else f"Nothing changed; see {where}")
+        _show(layout, say)
+
+
+def _show(layout: Layout, say: Say) -> None:
+    """Make the pages of the chapters and of the records, and the site of all."""
+    chapters.make_pages(layout)
+    make_records(layout)
+    rendered = render.render(layout, say)
+    where = layout.name(layout.html / "index.html")
+    say(f"The book is in {where}" if rendered else f"Nothing changed; see {where}")
+
+
+def preview(layout: Layout, name: str, say: Say) -> None:
+    """Show the book as it is written now, in the place of the site.
+
+    Every .ipynb is written from its .md. A chapter that is named runs if something else than prose
+    has changed in it; the others keep the outputs of their last run.
+
+    Parameters
+    ----------
+    layout : Layout
+        The copy of the repository.
+    name : str
+        The chapter that may run, or nothing.
+    say : callable
+        Receives the progress.
+
+    Raises
+    ------
+    BuildError
+        If there is no such chapter, it fails, or the book has a fault; naming file and line.
+    """
+    wanted = layout.check_name(name) if name else ""
+    with one_at_a_time(layout):
+        pairs.sync(layout)
+        old = {n: chapters.stale(layout, n) for n in layout.names() if n != wanted}
+        if new := [n for n in old if not (layout.raw / f"{n}.ipynb").exists()]:
+            raise BuildError(f"{', '.join(new)} never ran: run make book once")
+        for slug, reasons in old.items():
+            if reasons:
+                say(f"  {slug}: as it was last run, since {reasons[0]} changed")
+        if shown := [n for n in layout.names() if not old.get(n)]:
+            chapters.run_stale(layout, 1, say, shown)
+        _show(layout, say)

@@ -5,7 +5,8 @@ paper's statement has the paper's number, and a box of ours has none. MathJax is
 formulas stand in HTML alone, as on the page of errata. Names of the package in a chapter's code
 lead to their entries in the reference. And what has the colour of the text around it needs no
 element of its own: names, points and operators are three of four elements in a long page's code.
-Formulas are set when the screen comes near them, and keep their places until then.
+Formulas are set when the screen comes near them, and keep their places until then, as pictures do
+until they have come.
 """
 
 from __future__ import annotations
@@ -22,8 +23,6 @@ from typing import Any
 from docutils import nodes
 
 from scripts.digest import notebook_code
-from scripts.formulas import measure
-from scripts.pictures import column_of, head_of, size_pictures, write_columns
 
 #: Titles that begin with a place in a paper.
 PLACE = re.compile(
@@ -167,23 +166,54 @@ FORMULA = re.compile(
     r"\s*(?:\\|&#92;)(?P<kind>[(\[])(?P<tex>.*?)(?:\\|&#92;)[)\]]",
     re.DOTALL,
 )
+#: What of TeX shows nothing of its own, and how wide, in em, the tokens are that do.
+UNSHOWN = re.compile(
+    r"\\(?:begin|end)\{\w+\*?\}|\\(?:left|right|[bB]igg?[lr]?|math\w+|operatorname|[dt]?frac|sqrt|text|"
+    r"hat|tilde|bar|limits|[lr]V?vert)(?![a-zA-Z])|\\[,;:!>\\ ]|[{}&]"
+)
+WIDTHS = {
+    r"[_^](?:\w|\\[a-zA-Z]+)": 0.4,
+    r"[=<>]|\\(?:[lg]eq?|l?ne|in|sim|approx|to|mapsto|q?quad|cdot|mid)(?![a-zA-Z])": 1.25,
+    r"[-+]|\\(?:pm|times|cdot|sum|prod|int)(?![a-zA-Z])": 1.1,
+    r"\\(?:log|ln|exp|max|min|sup|inf|arg|Pr|Prob|det|Var|Lap|tr|diag)(?![a-zA-Z])": 1.5,
+    r"[A-Z]|\\(?:lambda|sigma|theta|Phi|eta|phi|psi|omega|Omega|Delta)": 0.65,
+    r"[.,:;()|'\[\]]": 0.35,
+    r"\\[a-zA-Z]+|\\.|[^\s_^]": 0.5,
+}
+FRACTION = re.compile(r"\\[dt]?frac\{([^{}]*)\}\{([^{}]*)\}")
+TOKEN = re.compile("|".join(f"({token})" for token in WIDTHS))
+#: Rows of a formula that are taller than a line.
+TALL = re.compile(r"frac|sum|prod|int\b|sqrt|binom|[bB]igg|min_|max_|sup_")
 #: Height of the letter x in MathJax's fonts: an em of a formula has 1 / X ex of the text around it.
 X = 0.442
 
 
-def keep_room(page: str, macros: Mapping[str, Any]) -> str:
-    """Return a page whose formulas say how wide, in places of their own how tall, they will be."""
+def room(tex: str, display: bool) -> float:
+    r"""Return about how wide a formula is in a line, or how tall in a place of its own, in em.
 
-    def room(found: re.Match[str]) -> str:
-        display = found["kind"] == "["
-        box = measure(html.unescape(found["tex"]), macros, display)
-        told = f"--room:{(box.up + box.down + 2 if display else box.width) / X:.1f}ex"
-        if not display and (box.up > 0.8 or box.down > 0.3):  # its line may be taller than others
-            told += f";--tall:{(box.up + box.down) / X:.1f}ex;--sink:{-box.down / X:.1f}ex"
+    Examples
+    --------
+    >>> room("x^2+1", False) < room(r"\frac{x^2}{y}+1+z", False)
+    True
+    >>> room(r"a\\b", True) > room("a", True)
+    True
+    """
+    if display:
+        return 2.0 + sum(2.4 if TALL.search(row) else 1.2 for row in tex.split(r"\\"))
+    widths = list(WIDTHS.values())
+    line = UNSHOWN.sub(" ", FRACTION.sub(lambda found: max(found.groups(), key=len), tex))
+    return sum(widths[(found.lastindex or 0) - 1] for found in TOKEN.finditer(line))
+
+
+def keep_room(page: str) -> str:
+    """Return a page whose formulas keep about the room that they will take."""
+
+    def styled(found: re.Match[str]) -> str:
+        em = room(html.unescape(found["tex"]), found["kind"] == "[")
         head = found[0][: found.end("id") - found.start()]
-        return f'{head} style="{told}"{found[0][len(head) :]}'
+        return f'{head} style="--room:{em / X:.1f}ex"{found[0][len(head) :]}'
 
-    return FORMULA.sub(room, page)
+    return FORMULA.sub(styled, page)
 
 
 #: A formula within a line with what must stay beside it: a bracket; punctuation, the end of a word
@@ -219,6 +249,38 @@ def keep_together(page: str) -> str:
     return BESIDE.sub(line, page)
 
 
+#: A picture of a chapter, and what an SVG says of its size.
+PICTURE = re.compile(r'<img (?![^>]*\bwidth=)[^>]*src="[^"]*_images/([^"/]+\.svg)"[^>]*>')
+SIZE = re.compile(r'<svg [^>]*?\bwidth="([\d.]+)pt" height="([\d.]+)pt"')
+
+
+def size_pictures(page: str, pictures: Mapping[str, Path]) -> str:
+    """Return a page whose pictures have their places before they have come.
+
+    Each has a box, in which it can be moved where a narrow screen would make its type too small.
+
+    Parameters
+    ----------
+    page : str
+        The page's HTML.
+    pictures : mapping of str to Path
+        SVG files, by their names in the site.
+    """
+
+    def sized(found: re.Match[str]) -> str:
+        if found[1] not in pictures:
+            return found[0]
+        with pictures[found[1]].open(encoding="utf-8") as file:
+            size = SIZE.search(file.read(2000))
+        if size is None:
+            return found[0]
+        wide, tall = (round(float(points) * 4 / 3) for points in size.groups())
+        picture = found[0].replace("<img ", f'<img width="{wide}" height="{tall}" ', 1)
+        return f'<span class="dplit-wide" style="--wide:{wide}px">{picture}</span>'
+
+    return PICTURE.sub(sized, page)
+
+
 def on_read(app: Any, tree: nodes.document) -> None:
     """Tell Sphinx of formulas in a page's own HTML; it looks for them before."""
     if any('class="math' in part.astext() for part in tree.findall(nodes.raw)):
@@ -239,17 +301,13 @@ def on_page(app: Any, name: str, template: str, context: dict[str, Any], tree: A
         }
         names = dict(imported(notebook_code(source), "dplit")) if addresses else {}
         context["body"] = link_code(context["body"], names, addresses)
-    macros = app.config.mathjax3_config["tex"]["macros"]
     pictures = {
-        target.removesuffix(".svg"): Path(app.srcdir) / source
+        target: Path(app.srcdir) / source
         for source, target in app.builder.images.items()
         if target.endswith(".svg") and target in context["body"]
     }
-    heads = {told: head_of(picture) for told, picture in pictures.items()}
-    columns = {told: column_of(picture) for told, picture in pictures.items()}
-    write_columns(Path(app.outdir) / app.builder.imagedir, columns)
-    body = size_pictures(mend_roles(name_folds(thin_code(context["body"]))), heads, columns)
-    context["body"] = keep_together(keep_room(body, macros))
+    body = size_pictures(mend_roles(name_folds(thin_code(context["body"]))), pictures)
+    context["body"] = keep_together(keep_room(body))
 
 
 def setup(app: Any) -> dict[str, bool]:

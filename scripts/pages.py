@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from dplit.notebook.provenance import made_on
-from scripts import front
 from scripts.chapters import load_state
 from scripts.claims import Record
 from scripts.differences import HEAD, OPENING, checked
@@ -647,7 +646,6 @@ def write_pages(layout: Layout, records: Sequence[Record]) -> None:
     )
     tested = [slug_of(name) for name in layout.recorded()]
     pages |= {f"tests/{slug}.md": page_of_tests(slug, records, tests) for slug in tested}
-    pages |= front.figure()
     for name, text in pages.items():
         path = layout.book / name
         if not path.exists() or path.read_text(encoding="utf-8") != text:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -67,8 +68,8 @@ def inputs(layout: Layout) -> dict[str, str]:
     files += [*layout.package.rglob("*.py"), *layout.studies.rglob("*.py")]
     files += layout.package.glob("*/claims.yml")
     files += layout.notebooks.glob("*.ipynb")
-    scripts = ("render", "downloads", "docstrings", "finish", "formulas", "pictures", "columns")
-    files += [layout.root / "scripts" / f"{name}.py" for name in (*scripts, "ink")]
+    scripts = ("render", "downloads", "docstrings", "finish", "kept")
+    files += [layout.root / "scripts" / f"{name}.py" for name in scripts]
     files += [layout.root / name for name in ("pyproject.toml", "README.md", "CITATION.cff")]
     return {**digest_files(files, layout.root), "commit": commit(layout)}
 
@@ -77,14 +78,14 @@ def _hidden(path: Path, folder: Path) -> bool:
     return any(part.startswith(".") for part in path.relative_to(folder).parts)
 
 
-def configuration(layout: Layout) -> str:
-    """Return ``_config.yml`` with the commit and its day in the pages' footer."""
-    config: dict[str, Any] = yaml.safe_load((layout.root / "_config.yml").read_text("utf-8"))
-    theme = config["sphinx"]["config"].setdefault("html_theme_options", {})
+#: The paragraph of a page's footer, in ``_config.yml``, that says which commit it was built from.
+FOOTER = '<p class="dplit-commit"></p>'
+
+
+def footer(layout: Layout) -> str:
+    """Return the paragraph with the commit and its day."""
     told = f"Built from commit <code>{commit(layout)}</code>{committed(layout)}.{launch(layout)}"
-    note = f'<p class="dplit-commit">{told}</p>'
-    theme["extra_footer"] = theme.get("extra_footer", "") + note
-    return str(yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
+    return FOOTER.replace("><", f">{told}<")
 
 
 def macros(layout: Layout) -> dict[str, Any]:
@@ -142,8 +143,60 @@ def write_moved(layout: Layout, site: Path) -> None:
         write_text(page, MOVED.format(there=f"{layout.record(slug)}.html"))
 
 
+def tools(layout: Layout) -> dict[str, str]:
+    """Return what reads and writes pages, with digests; under others nothing kept is used."""
+    names = ("render", "docstrings", "finish", "kept")
+    files = [layout.root / "scripts" / f"{name}.py" for name in names]
+    return digest_files([*files, layout.root / "requirements.txt"], layout.root)
+
+
+def sphinx(layout: Layout, source: Path, stage: Path, *flags: str) -> Path:
+    """Build the pages of a folder below another, and return where they are.
+
+    Raises
+    ------
+    BuildError
+        With the warnings that the flags make errors, by file and line.
+    """
+    # a site's trees are millions of objects: looking for rings among them is a third of the time
+    start = "import gc; gc.disable()\nfrom jupyter_book.cli.main import main; main()"
+    command = [sys.executable, "-c", start, "build", "-q", "--keep-going", *flags]
+    command += ["--path-output", str(stage), str(source)]
+    env = environment(layout)
+    env["PYTHONPATH"] += f"{os.pathsep}{layout.root}"  # _config.yml names extensions of ours
+    done = subprocess.run(command, cwd=source, env=env, capture_output=True, text=True)
+    said, site = done.stderr + done.stdout, stage / "_build" / "html"
+    log = layout.build / "logs" / "render.log"
+    write_text(log, said)
+    if done.returncode or not (site / "index.html").exists():
+        told = "\n  ".join(line.replace(f"{layout.root}/", "") for line in fault_lines(said)[:20])
+        raise BuildError(f"the site has faults (all of it: {layout.name(log)}):\n  {told}")
+    return site
+
+
+def publish(layout: Layout, made: Path) -> None:
+    """Put a site into its place, with the commit on its pages and what readers take along.
+
+    What Sphinx wrote stays as it is: it goes on from there at the next build.
+    """
+    site, told = layout.build / "stage", footer(layout)
+    shutil.copytree(made, site, copy_function=os.link)
+    for page in site.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        if FOOTER in text:
+            write_text(page, text.replace(FOOTER, told))
+    write_bundle(site, (site / "book" / "chapters").glob("*.html"))
+    write_downloads(layout, site)
+    write_moved(layout, site)
+    swap_folder(site, layout.html)
+
+
 def render(layout: Layout, say: Callable[[str], None]) -> bool:
     """Build the site with every warning an error, unless nothing changed.
+
+    Only pages that changed are read and written. Sphinx works on a copy of what it has kept, so
+    that a build with faults leaves no trace: a fault is told until it is mended. On a server
+    (variable ``CI``) nothing is kept.
 
     Returns
     -------
@@ -156,37 +209,26 @@ def render(layout: Layout, say: Callable[[str], None]) -> bool:
         With the warnings, if there is one. The last good site stays.
     """
     recover_folder(layout.html)
-    memory = layout.state / "site.json"
+    memory, made_by = layout.state / "site.json", layout.state / "tools.json"
+    kept, stage = layout.build / "sphinx", layout.build / "stage"
     made_from = inputs(layout)
     if (layout.html / "index.html").exists() and read_json(memory) == made_from:
         return False
     say("  rendering the site")
-    stage = layout.build / "stage"
+    recover_folder(kept)
     shutil.rmtree(stage, ignore_errors=True)
-    write_text(stage / "_config.yml", configuration(layout))
-    # a site's trees are millions of objects: looking for rings among them is a fifth of the time
-    start = "import gc; gc.set_threshold(100_000, 50, 100)\n"
-    start += "from jupyter_book.cli.main import main; main()"
-    command = [sys.executable, "-c", start, "build", "-q", "-W", "-n", "--keep-going"]
-    command += ["--config", str(stage / "_config.yml")]
-    command += ["--path-output", str(stage), "."]
-    done = subprocess.run(
-        command, cwd=layout.root, env=environment(layout), capture_output=True, text=True
-    )
-    site = stage / "_build" / "html"
-    log = layout.build / "logs" / "render.log"
-    write_text(log, done.stdout + done.stderr)
-    if done.returncode or not (site / "index.html").exists():
+    try:
+        if not os.environ.get("CI") and kept.exists() and read_json(made_by) == tools(layout):
+            shutil.copytree(kept, stage)
+        sphinx(layout, layout.root, stage, "-W", "-n")
+        made_by.unlink(missing_ok=True)
+        swap_folder(stage, kept)
+        write_json(made_by, tools(layout))
+        memory.unlink(missing_ok=True)
+        publish(layout, kept / "_build" / "html")
+    except OSError as error:
+        raise BuildError(f"the site cannot be written: {error}") from error
+    finally:
         shutil.rmtree(stage, ignore_errors=True)
-        told = fault_lines(done.stderr + done.stdout)
-        kept = "the last good site was kept" if layout.html.exists() else "there is no site yet"
-        shown = "\n  ".join(line.replace(str(layout.root) + "/", "") for line in told[:20])
-        raise BuildError(f"the site has faults ({kept}; all of it: {layout.name(log)}):\n  {shown}")
-    write_bundle(site, (site / "book" / "chapters").glob("*.html"))
-    write_downloads(layout, site)
-    write_moved(layout, site)
-    memory.unlink(missing_ok=True)
-    swap_folder(site, layout.html)
-    shutil.rmtree(stage, ignore_errors=True)
     write_json(memory, made_from)
     return True

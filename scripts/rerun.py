@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from scripts import digest, render
-from scripts.execute import environment
-from scripts.files import BuildError, write_json, write_text
+from scripts.files import write_json, write_text
 from scripts.layout import Layout
 from scripts.marks import marked_tests, nodes_by_claim
 from scripts.normalise import join, normalise
 
-#: Extensions that document the package: a run has no such pages, and links to the book's.
-PACKAGE = (
+#: Extensions that document the package or keep what was read: a run has no such pages, and links to
+#: the book's.
+LEFT_OUT = (
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.viewcode",
     "numpydoc",
     "scripts.docstrings",
+    "scripts.kept",
 )
 WORKS = "## Works cited\n\n```{bibliography}\n:filter: docname in docnames\n```\n"
 
@@ -78,9 +76,14 @@ def page(notebook: dict[str, Any], parameters: Mapping[str, Any]) -> dict[str, A
 
 def configuration(layout: Layout) -> str:
     """Return the book's configuration without what documents the package."""
-    config: dict[str, Any] = yaml.safe_load(render.configuration(layout))
+    told = (
+        (layout.root / "_config.yml")
+        .read_text(encoding="utf-8")
+        .replace(render.FOOTER, render.footer(layout))
+    )
+    config: dict[str, Any] = yaml.safe_load(told)
     inner = config["sphinx"]["config"]
-    inner["extensions"] = [name for name in inner["extensions"] if name not in PACKAGE]
+    inner["extensions"] = [name for name in inner["extensions"] if name not in LEFT_OUT]
     return str(yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
 
 
@@ -114,28 +117,10 @@ def render_run(layout: Layout, slug: str, name: str, notebook: dict[str, Any]) -
     shutil.copytree(layout.book / "_assets", stage / "book" / "_assets")
     shutil.copy(layout.book / "references.bib", stage / "book")
     try:
-        _publish(_build(layout, stage), runs, name)
+        _publish(render.sphinx(layout, stage, stage), runs, name)
     finally:
         shutil.rmtree(stage, ignore_errors=True)
     return runs / f"{name}.html"
-
-
-def _build(layout: Layout, stage: Path) -> Path:
-    """Run Jupyter Book; references to other pages stay words, and warn without an end."""
-    start = "from jupyter_book.cli.main import main; main()"
-    command: Sequence[str] = [sys.executable, "-c", start, "build", "-q", "--keep-going"]
-    env = environment(layout)
-    env["PYTHONPATH"] += f"{os.pathsep}{layout.root}"  # _config.yml names an extension of ours
-    done = subprocess.run(
-        [*command, str(stage)], cwd=stage, env=env, capture_output=True, text=True
-    )
-    log = layout.build / "logs" / "run.log"
-    write_text(log, done.stdout + done.stderr)
-    site = stage / "_build" / "html"
-    if done.returncode or not (site / "index.html").exists():
-        told = "\n  ".join(render.fault_lines(done.stderr + done.stdout)[:20])
-        raise BuildError(f"the run's page has faults (all of it: {layout.name(log)}):\n  {told}")
-    return site
 
 
 def _publish(site: Path, runs: Path, name: str) -> None:

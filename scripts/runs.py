@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from scripts import archives, chapters, claims, digest, execute, pairs, rerun
+from scripts import archives, chapters, claims, digest, execute, rerun
 from scripts.book import check_pairs, one_at_a_time
 from scripts.execute import Job, Outcome
 from scripts.files import BuildError, read_json, write_bytes, write_json
@@ -100,26 +100,6 @@ def chapter(layout: Layout, slug: str, arguments: Sequence[str], say: Say) -> No
         say(f"Its page is {layout.name(page)}")
         if claims.is_strict():
             refuse_failed(slug, records(made, CLAIM))
-
-
-def preview(layout: Layout, slug: str, say: Say) -> None:
-    """Show one chapter as it is written now, on a page beside the book.
-
-    Its .ipynb is written from its .md. It runs only where something else than prose has changed
-    since its last run, by which a later `make book` is spared that run too.
-
-    Raises
-    ------
-    BuildError
-        If there is no such chapter, or it fails.
-    """
-    slug = layout.check_name(slug)
-    with one_at_a_time(layout):
-        pairs.sync(layout, [slug])
-        chapters.run_stale(layout, 1, say, [slug])
-        made = json.loads((layout.raw / f"{slug}.ipynb").read_bytes())
-        page = rerun.render_run(layout, slug, slug, made)
-        say(f"Its page is {layout.name(page)}")
 
 
 def refuse_failed(slug: str, told: Sequence[Mapping[str, Any]]) -> None:

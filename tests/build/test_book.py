@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import time
@@ -14,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from scripts import chapters, render
+from scripts import again, chapters, render
 from scripts.execute import Job, Outcome
 from scripts.layout import Layout
 from scripts.normalise import CLAIM
@@ -177,8 +178,8 @@ def test_a_claim_takes_the_cells_since_the_one_before_it() -> None:
 
 
 def test_prose_runs_nothing_and_arrives_with_the_outputs_of_the_run(toy: Any) -> None:
-    """Kills outputs at another cell, a text that stays old, a page unlike that of a fresh run; and
-    a preview of the last build's text, or one that runs for a word.
+    """Kills outputs at another cell, a text that stays old, a page unlike that of a fresh run; a
+    preview of the last build's text, and one that runs for a word.
     """
     toy.edit(
         "notebooks/alpha.md", "They are checked.", "They are checked.\n\n## A heading\n\nMore."
@@ -186,17 +187,48 @@ def test_prose_runs_nothing_and_arrives_with_the_outputs_of_the_run(toy: Any) ->
     toy.edit("notebooks/alpha.md", "The parameters.", "Our parameters.")
     done = toy.run("preview", "alpha")
     assert (done.returncode, "running" in done.stdout) == (0, False), done.stderr
-    assert "Our parameters." in toy.path("_build/runs/alpha.html").read_text()
-    assert toy.book() == []
     carried = toy.path("book/chapters/alpha.ipynb").read_bytes()
     assert b"Our parameters." in carried
     assert "Our parameters." in toy.path("_build/html/book/chapters/alpha.html").read_text()
+    assert toy.run("book").stdout.startswith("Nothing changed")
     slow = chapters.load_state(Layout(toy.root), "alpha")["slow"]
     assert "A heading" in {heading for heading, _ in slow}
     toy.path("_build/papermill/alpha.ipynb").write_text("damaged")
     assert "alpha: running (its output changed)" in toy.run("preview", "alpha").stdout
     assert toy.book() == []
     assert toy.path("book/chapters/alpha.ipynb").read_bytes() == carried
+
+
+def test_a_preview_tells_a_fault_until_it_is_mended_and_equals_a_site_from_nothing(
+    toy: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kills a fault that is told once, since its page then counts as read; a title, a number or a
+    reference that other pages show as it was; a docstring that stays; and the build of an edited
+    code cell by a preview that names no chapter.
+    """
+    monkeypatch.delenv("CI", raising=False)
+    glued = "{glue:text}`chapters/alpha.ipynb::alp_double:.1f`"
+    toy.edit("book/intro.md", "# Toy book", f"# Toy book\n\nTwice is {glued}: {{ref}}`nowhere`.")
+    for _ in range(2):
+        done = toy.run("preview")
+        assert done.returncode == 1
+        assert "book/intro.md:3: WARNING: undefined label: 'nowhere'" in done.stderr
+    toy.edit("book/intro.md", "nowhere", "there <alp-thm1>")
+    assert toy.run("preview").returncode == 0
+    toy.edit("notebooks/alpha.md", "# Toy chapter", "# Renamed chapter")
+    toy.edit("src/dplit/alpha/numbers.py", "2.0 * x", "x * 2.0")
+    toy.edit("src/dplit/alpha/numbers.py", '"""', '"""Now: ')
+    done = toy.run("preview")
+    assert done.returncode == 0, done.stderr
+    assert "alpha: as it was last run, since src/dplit/alpha/numbers.py changed" in done.stdout
+    done = toy.run("preview", "alpha")
+    assert done.returncode == 0, done.stderr
+    assert "alpha: running" in done.stdout
+    toy.path("_build/html").rename(toy.path("_build/before"))
+    shutil.rmtree(toy.path("_build/sphinx"))
+    assert toy.run("preview").returncode == 0
+    assert again.differences(toy.path("_build/before"), toy.path("_build/html")) == []
+    assert "Renamed chapter" in toy.path("_build/html/book/chapters/beta.html").read_text()
 
 
 def test_the_tests_of_one_claim_run_alone(toy: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -16,6 +17,7 @@ from scripts.finish import (
     link_code,
     name_boxes,
     on_read,
+    size_pictures,
     thin_code,
 )
 from scripts.pages import escape
@@ -133,3 +135,14 @@ def test_a_formula_keeps_what_is_glued_to_it(before: str, glued: str | None) -> 
     if glued:
         held = told.partition('<span class="dplit-nobreak">')[2]
         assert held.startswith(glued.replace("FORMULA", FORMULA))
+
+
+def test_a_picture_has_its_place_before_it_comes(tmp_path: Path) -> None:
+    """Kills points for pixels, a side for the other, and the size of a picture that has one."""
+    page = '<img alt="a" src="../_images/a.svg" /><img alt="b" src="../_images/b.svg" />'
+    head = '<svg xmlns:x="y" width="475.2pt" height="216pt" viewBox="0 0 475.2 216">'
+    (tmp_path / "of_a.svg").write_text(head)
+    told = size_pictures(page, {"a.svg": tmp_path / "of_a.svg"})
+    box = '<span class="dplit-wide" style="--wide:634px"><img width="634" height="288" alt="a"'
+    assert told == page.replace('<img alt="a"', box).replace('a.svg" />', 'a.svg" /></span>')
+    assert size_pictures(told, {"a.svg": tmp_path / "of_a.svg"}) == told

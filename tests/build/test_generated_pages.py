@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import math
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from bs4 import BeautifulSoup
-from scipy.integrate import quad
 
 from dplit.claims import load_registry
-from scripts import front, pages
+from scripts import pages
 from scripts.files import write_json
 from scripts.layout import Layout
 from scripts.marks import MarkedTest
@@ -287,7 +284,7 @@ def test_pages_are_written_and_left_alone_when_equal(layout: Layout) -> None:
     pages.write_pages(layout, RECORDS)
     names = sorted(str(p.relative_to(layout.book)) for p in layout.book.rglob("*.md"))
     assert names == [
-        *("claims.md", "decisions.md", "differences.md", "errata.md", "front.md"),
+        *("claims.md", "decisions.md", "differences.md", "errata.md"),
         *(
             "run_times.md",
             "scoreboard.md",
@@ -357,23 +354,3 @@ def test_archived_benchmarks_are_shown_with_date_and_machine(layout: Layout) -> 
     assert "archived on 2026-01-02 (two cores)" in text
     for aim in ("7", "9.5 (missed)", ""):
         assert f"| **map**: a against b | 0.5 | 4 | 8 | {aim} |" in text
-
-
-@pytest.mark.parametrize("epsilon", [0.1, 0.5, 5.0])
-def test_the_front_figure_says_what_laplace_noise_does(epsilon: float) -> None:
-    """Its two numbers against integrals; kills half of an exponent, and a scale for a deviation."""
-    titles = [panel["title"]["text"]["expr"] for panel in front.chart().to_dict()["vconcat"]]
-    (right,) = re.findall(r"format\((.+?), '\.0f'\) \+ ' of", titles[0])
-    (off,) = re.findall(r"format\((\(.+?\)), '\.2g'\)", titles[1])
-    told = {"exp": math.exp, "pow": pow, "budget": epsilon, "power": 2.0}
-
-    def density(t: float, centre: float, scale: float) -> float:
-        return math.exp(-abs(t - centre) / scale) / (2 * scale)
-
-    ends, scale = (-400.0, 400.0), 1 / epsilon
-    overlap = quad(lambda t: min(density(t, 0, scale), density(t, 1, scale)), *ends,
-                   points=[0, 0.5, 1], limit=200)[0]  # fmt: skip
-    assert eval(right, told) == pytest.approx(100 - 50 * overlap, abs=1e-6)
-    points = 100 * scale / 100
-    mean = 2 * quad(lambda t: t * density(t, 0, points), 0.0, 60 * points)[0]
-    assert eval(off, told) == pytest.approx(mean, rel=1e-6)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts import render, runs
+from scripts import book, render, runs
 from scripts.files import BuildError
 from scripts.layout import Layout
 
@@ -42,7 +42,7 @@ def test_a_slug_without_a_lesson_names_its_supplement(layout: Layout) -> None:
     refused = r"NAME must be a chapter \(basics, ours, .*got NAME='x'"
     for command in (
         lambda: runs.chapter(layout, "x", [], print),
-        lambda: runs.preview(layout, "x", print),
+        lambda: book.preview(layout, "x", print),
     ):
         with pytest.raises(BuildError, match=refused):
             command()

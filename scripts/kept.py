@@ -1,0 +1,75 @@
+"""What Sphinx keeps between two builds, and when it may: an extension, listed in ``_config.yml``.
+
+Sphinx reads a page again when its file has changed, and writes again what it has read. Two things
+it cannot see. The pages of the package are made from sources and registries that their files do not
+name; and every page shows words of others: titles in the contents, the text of references, years of
+cited works, numbers glued in another chapter. Where those change, all pages are written again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+
+from scripts.docstrings import FOLDER
+from scripts.files import digest_bytes, digest_files
+
+
+def package(root: Path) -> str:
+    """Return a digest of what the pages of the package are made from."""
+    files = [path for suffix in ("*.py", "claims.yml") for path in (root / "src").rglob(suffix)]
+    return digest_bytes(repr(digest_files(files, root)).encode())
+
+
+def text(value: Any) -> str:
+    """Return what a record of Sphinx says: sets and mappings in order, nodes by their words.
+
+    Examples
+    --------
+    >>> text({"b": {2, 1}, "a": nodes.Text("A")}) == text([["a", "A"], ["b", [1, 2]]])
+    True
+    """
+    if isinstance(value, nodes.Node):
+        return value.astext()
+    if isinstance(value, Mapping):
+        value = sorted(value.items(), key=lambda pair: str(pair[0]))
+    if isinstance(value, (list, tuple, set, frozenset)):
+        inside = [text(inner) for inner in value]
+        return f"({', '.join(sorted(inside) if isinstance(value, (set, frozenset)) else inside)})"
+    return str(value)
+
+
+def shared(app: Any) -> str:
+    """Return a digest of what pages show of others: titles, targets, numbers, works."""
+    env, glued = app.env, Path(app.env.mystnb_config.output_folder)
+    told = [env.titles, env.toctree_includes, env.domaindata]
+    files = [*glued.rglob("*.glue.json"), Path(app.srcdir) / "_toc.yml"]
+    return digest_bytes((text(told) + repr(digest_files(files, glued))).encode())
+
+
+def on_outdated(app: Any, env: Any, added: Any, changed: Any, removed: Any) -> Sequence[str]:
+    """Return the pages of the package, to be read again, where its sources have changed."""
+    made_from = package(Path(app.srcdir))
+    if getattr(env, "dplit_package", None) == made_from:
+        return []
+    env.dplit_package = made_from
+    return [name for name in env.all_docs if name.startswith(FOLDER)]
+
+
+def on_updated(app: Any, env: Any) -> Sequence[str]:
+    """Return all pages, to be written again, where what they show of others has changed."""
+    told = shared(app)
+    if getattr(env, "dplit_shared", None) == told:
+        return []
+    env.dplit_shared = told
+    return list(env.all_docs)
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Register the extension with Sphinx."""
+    app.connect("env-get-outdated", on_outdated)
+    app.connect("env-updated", on_updated, priority=900)  # once labels of works are known
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

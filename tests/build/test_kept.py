@@ -1,0 +1,64 @@
+"""Which pages are read and written again where Sphinx keeps what it has read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from docutils import nodes
+
+from scripts import kept
+
+PAGES = ["book/intro", "book/reference/erm", "book/chapters/erm"]
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Any:
+    """What the extension sees of Sphinx: titles, targets, numbers, and the repository's files."""
+    for name in ("src/dplit/a.py", "src/dplit/erm/claims.yml", "_toc.yml", "out/book/x.glue.json"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("{}")
+    env = SimpleNamespace(
+        all_docs=dict.fromkeys(PAGES),
+        titles={"book/intro": nodes.title("", "A book")},
+        toctree_includes={"book/intro": PAGES[1:]},
+        domaindata={"std": {"labels": {"a": ("book/intro", "a", "A label")}, "kinds": {"x", "y"}}},
+        mystnb_config=SimpleNamespace(output_folder=str(tmp_path / "out")),
+    )
+    return SimpleNamespace(env=env, srcdir=str(tmp_path))
+
+
+def test_the_pages_of_the_package_are_read_again_when_sources_or_registries_change(
+    app: Any, tmp_path: Path
+) -> None:
+    """Kills a module or a registry that is not looked at, chapters read for it, and each time."""
+    first = kept.on_outdated(app, app.env, (), (), ())
+    assert first == ["book/reference/erm"]
+    assert kept.on_outdated(app, app.env, (), (), ()) == []
+    for name in ("src/dplit/a.py", "src/dplit/erm/claims.yml", "src/dplit/new.py"):
+        (tmp_path / name).write_text(name)
+        assert kept.on_outdated(app, app.env, (), (), ()) == first
+    assert kept.on_outdated(app, app.env, (), (), ()) == []
+
+
+def test_all_pages_are_written_again_when_what_they_show_of_others_changes(
+    app: Any, tmp_path: Path
+) -> None:
+    """Kills a title, target, glued number or table of contents that is not looked at, and a record
+    that reads otherwise each time."""
+    env = app.env
+    assert kept.on_updated(app, env) == PAGES
+    assert kept.on_updated(app, env) == []
+    env.titles["book/intro"] = nodes.title("", "A book")
+    env.domaindata["std"]["kinds"] = {"y", "x"}
+    assert kept.on_updated(app, env) == []
+    env.titles["book/intro"] = nodes.title("", "Another book")
+    assert kept.on_updated(app, env) == PAGES
+    env.domaindata["std"]["labels"]["a"] = ("book/intro", "a", "Another label")
+    assert kept.on_updated(app, env) == PAGES
+    for name in ("_toc.yml", "out/book/x.glue.json"):
+        (tmp_path / name).write_text("{1}")
+        assert kept.on_updated(app, env) == PAGES
+    assert kept.on_updated(app, env) == []
