@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import doctest
 import importlib
 import json
@@ -19,9 +20,9 @@ import pytest
 
 from benchmarks import __main__ as bench
 from dplit.notebook.provenance import lock_differences
-from scripts import again, environment, execute, runs, site_check
+from scripts import again, archives, environment, execute, runs, site_check
 from scripts.execute import Job, Outcome
-from scripts.files import BuildError
+from scripts.files import BuildError, write_json
 from scripts.layout import Layout
 from scripts.normalise import CLAIM, CURVES, PROVENANCE
 
@@ -339,8 +340,26 @@ kept.show(fig, caption="A line.", alt="A line that rises from one to two, on a w
 """
 
 
+def test_what_was_archived_at_this_commit_is_not_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kills a `make paper` that begins anew where it was interrupted, and one that takes a changed
+    file for the commit."""
+    layout, told = Layout(tmp_path), list[str]()
+    write_json(layout.archive("toy"), {"made": {"commit": "45999fc8a28e"}})
+    monkeypatch.setattr(runs, "_run_one", lambda *_: told.append("running"))
+    for now, skipped in (("45999fc8a28e", True), ("45999fc8a28e-dirty", False), ("", False)):
+        monkeypatch.setattr(archives, "commit", lambda _, now=now: now)
+        told.clear()
+        with contextlib.suppress(AttributeError):  # nothing ran, so nothing can be archived
+            runs._paper_chapter(layout, "toy", 1, told.append)
+        assert ("running" not in told) is skipped
+        assert ("at this commit" in told[0]) is skipped
+
+
 @pytest.mark.build
-def test_paper_archives_once_and_keeps_an_archive_that_checked_more(toy: Any) -> None:
+def test_paper_says_what_differs_and_keeps_an_archive_that_checked_more(toy: Any) -> None:
+    """Also kills an archive without day or seed."""
     toy.rewrite("The end", DRAWN + "The end")
     done = toy.run("paper", "alpha")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -349,11 +368,16 @@ def test_paper_archives_once_and_keeps_an_archive_that_checked_more(toy: Any) ->
     assert archived["numbers"] == {"alp_double": 4.0}
     assert archived["claims"][0]["parameters"]["scale"] == "paper"
     curve = {"x": [1, 2], "y": [1.5, 3.0], "low": None, "high": None, "trials": 9}
+    curve["errors"] = None
     assert archived["curves"]["fig-alp"] == {"settings": {}, "curves": {"line": curve}}
-    toy.rewrite("The end", "The very end")
-    assert "nothing changed since" in toy.run("paper", "alpha").stdout  # prose has no numbers
+    assert archived["made"].keys() == {"commit", "date", "seconds", "seed", "versions"}
+    assert archived["made"]["seed"] == 0
+    toy.edit("src/dplit/alpha/numbers.py", "2.0 * x", "2.5 * x")
+    toy.rewrite("double(2.0), 4.0", "double(2.0), 5.0")
+    told = toy.run("paper", "alpha").stdout.split("\n")
+    assert next(line.split() for line in told if "alp_double" in line) == ["alp_double", "4", "5"]
     before = path.read_bytes()
-    toy.rewrite("equal(numbers.double(2.0), 4.0, how", "not_run(reason")
+    toy.rewrite("equal(numbers.double(2.0), 5.0, how", "not_run(reason")
     done = toy.run("paper", "alpha")
     assert done.returncode == 1
     assert "results/alpha.json was kept: it checked alp-thm1" in done.stdout
@@ -381,7 +405,7 @@ def test_chapter_runs_beside_the_book_and_refuses_bad_parameters(toy: Any) -> No
     assert "1 of 1 claims passed" in done.stdout
     assert "the registry" not in done.stdout
     run = json.loads(toy.path("_build/runs/alpha--epsilon-2.ipynb").read_text())
-    assert "{cite" not in "".join("".join(cell["source"]) for cell in run["cells"])
+    assert run["metadata"]["papermill"]["parameters"] == {"epsilon": 2}
     page = toy.path("_build/runs/alpha--epsilon-2.html")
     text = re.sub(r"<[^>]+>", "", page.read_text())
     assert "A run beside the book" in text
