@@ -11,7 +11,7 @@ import pytest
 
 from dplit import claims, notebook
 from dplit.notebook import Between, ParameterError, check_parameters, figures
-from dplit.notebook.cells import _CURVES_MIMETYPE, _PROVENANCE_MIMETYPE
+from dplit.notebook.cells import _PROVENANCE_MIMETYPE
 from dplit.notebook.provenance import _collect_provenance
 
 PARAMETERS = """scale: str = "quick"  # how much
@@ -247,8 +247,14 @@ def test_a_notice_is_escaped(displayed):
     assert "a &lt; b" in displayed[0][0]["text/html"]
 
 
+MADE = {
+    "date": "2026-11-28", "commit": "45999fc8a28e", "seed": 3, "seconds": 12.3,
+    "versions": {"numpy": "2.4.6"},
+}  # fmt: skip
+
+
 def test_provenance_says_where_the_versions_are_not_those_of_the_lock(checkout):
-    """Kills the digest of a lock beside versions that it does not name."""
+    """Kills versions of a lock that are not those of the run."""
     lock, key = checkout / "requirements.txt", "not the lock's versions"
     lock.write_text(f"numpy=={np.__version__} \\\n    --hash=sha256:0\n")
     assert key not in _collect_provenance("erm", {})
@@ -258,14 +264,20 @@ def test_provenance_says_where_the_versions_are_not_those_of_the_lock(checkout):
     assert facts["numpy"] == np.__version__
 
 
-def test_provenance_names_versions_digests_and_parameters(displayed):
+def test_provenance_names_versions_and_parameters_and_how_the_archive_was_made(displayed, checkout):
+    """Kills a page that does not say when, at which commit and with what its archive was made."""
     run, _ = guard("epsilon = 2.0\n")
+    notebook.provenance(run)
+    assert "archived run" not in displayed.pop()[0][_PROVENANCE_MIMETYPE]
+    (checkout / "results/x.json").write_text(json.dumps({"made": MADE}))
     notebook.provenance(run)
     facts = displayed[0][0][_PROVENANCE_MIMETYPE]
     assert facts["chapter"] == "x"
     assert "epsilon=2.0" in facts["parameters"]
     assert "n_jobs" not in facts["parameters"]
-    assert len(facts["package digest"]) == 16
+    assert facts["archived run"] == (
+        "made on 2026-11-28 at commit 45999fc8a28e, seed 3, 12 CPU seconds, numpy 2.4.6"
+    )
 
 
 def test_archived_results_are_found_from_inside_the_project(checkout, monkeypatch):
@@ -286,13 +298,14 @@ def test_the_archived_run_stands_beside_this_one(displayed, checkout):
     shown = claims.Claim({**claims.load_registry()["dprf-fig1"]}).reproduce([row, row])
     shown._repr_mimebundle_()
     old = {**shown.record, "checks": shown.record["checks"] * 2}
-    stored = {"numbers": {"a": 0.25}, "claims": [old], "slug": "x"}
+    stored = {"numbers": {"a": 0.25}, "claims": [old], "slug": "x", "made": MADE}
     (checkout / "results/x.json").write_text(json.dumps(stored))
     notebook.glue_numbers(a=0.5)
     notebook.show_archived(run, {"a number": "a"})
     text = displayed[-1][0]["text/plain"]
     assert "a number | 0.5 | 0.25" in text
-    assert displayed[-1][0][_CURVES_MIMETYPE] == {"archived": True}
+    caption = "archived on 2026-11-28 at commit 45999fc8a28e."
+    assert caption in displayed[-1][0]["text/html"]
     assert "1 of 1 checks, 2 of 2 numbers | 2 of 2 checks, 4 of 4 numbers" in text
     claims.Claim(shown.entry).not_run(reason="stand-in").reproduce([row])._repr_mimebundle_()
     notebook.show_archived(run, {})

@@ -450,7 +450,7 @@ def show_archived(run: Run, numbers: Mapping[str, str]) -> None:
             rows.append((f"{record['place']}: {record['title']}", *compared))
     caption = f"This run ({run.scale}) beside the run at the paper's scale, archived "
     caption += f"{made_on(stored)}."
-    _show_tables(["what", "this run", "paper's scale"], [(caption, rows)], ".4g")
+    _show_tables(["what", "this run", "paper's scale"], [(caption, rows)], ".4g", {})
 
 
 def provenance(run: Run) -> None:
