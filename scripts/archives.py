@@ -101,18 +101,18 @@ def allowance(here: Mapping[str, Any], there: Mapping[str, Any], at: tuple[int, 
               level: float) -> float | None:  # fmt: skip
     """Return how far two runs may lie apart at a point, both being means or medians of trials.
 
-    Both draw from one law, so the run with more trials says how wide it is; the allowance is a
-    quantile of Student's law with its degrees of freedom. A range knows less than a standard error.
+    Both draw from one law, whose width is the larger that they saw: where trials seldom differ one
+    run may have met nothing but equal ones. The allowance is a quantile of Student's law with the
+    degrees of freedom of the longer run. A range knows less than a standard error.
     """
-    errors = here["errors"]
-    runs = [(curve, place) for curve, place in zip((here, there), at, strict=True)]
-    widest = max(runs, key=lambda run: run[0].get("trials") or 0)
-    width = spread(widest[0], errors, widest[1])
-    if width is None or not here["trials"] or (errors not in BANDS and here["trials"] < FEWEST):
+    errors, trials = here["errors"], (here["trials"], there["trials"])
+    widths = [spread(curve, errors, k) for curve, k in zip((here, there), at, strict=True)]
+    told = [width for width in widths if width is not None]
+    if not told or None in trials or (errors not in BANDS and min(trials) < FEWEST):
         return None
     centre, known = (1.0, 1.0) if errors in BANDS else (MEDIAN, 0.7)
-    quantile = float(t.isf(level / 2, known * (widest[0]["trials"] - 1)))
-    return quantile * centre * width * (1 / here["trials"] + 1 / there["trials"]) ** 0.5
+    quantile = float(t.isf(level / 2, known * (max(trials) - 1)))
+    return quantile * centre * max(told) * (1 / trials[0] + 1 / trials[1]) ** 0.5
 
 
 def _places(here: Sequence[Any], there: Sequence[Any]) -> Iterator[tuple[int, int]]:

@@ -121,7 +121,7 @@ def layout(tmp_path: Path) -> Layout:
     found = Layout(tmp_path)
     found.notebooks.mkdir()
     (found.notebooks / "toy.md").write_text("")
-    run = drawn(np.random.default_rng(1), 8, "se")
+    run = drawn(np.random.default_rng(1), 40, "se")
     record = {"name": "fig-a", "settings": {}, "stand_ins": [], "curves": run}
     cell = {"cell_type": "code", "outputs": [{"data": {CURVES: record}}]}
     write_json(found.raw / "toy.ipynb", {"cells": [cell]})
