@@ -351,7 +351,7 @@ def test_what_was_archived_at_this_commit_is_not_run_again(
     for now, skipped in (("45999fc8a28e", True), ("45999fc8a28e-dirty", False), ("", False)):
         monkeypatch.setattr(archives, "commit", lambda _, now=now: now)
         told.clear()
-        with contextlib.suppress(AttributeError):  # nothing ran, so nothing can be archived
+        with contextlib.suppress(FileNotFoundError):  # nothing ran, so nothing can be archived
             runs._paper_chapter(layout, "toy", 1, told.append)
         assert ("running" not in told) is skipped
         assert ("at this commit" in told[0]) is skipped
