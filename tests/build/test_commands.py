@@ -439,27 +439,20 @@ def test_a_claim_that_fails_at_another_seed_fails_the_weekly_run() -> None:
 def test_differences_sees_every_byte_but_the_run_times(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / name / "book").mkdir(parents=True)
-        (tmp_path / name / "same.html").write_text("x")
+        (tmp_path / name / "same.html").write_text("<p>1</p>\n")
+        (tmp_path / name / "picture.png").write_bytes(b"\x00\xff")
         (tmp_path / name / "book" / "run_times.html").write_text(name)
     first, second = tmp_path / "a", tmp_path / "b"
     assert again.differences(first, second) == []
     (first / "book" / "more.html").write_text("")
-    (second / "same.html").write_text("y")
-    assert again.differences(first, second) == ["book/more.html", "same.html"]
-
-
-def test_the_first_difference_is_shown_with_its_cell(tmp_path: Path) -> None:
-    for name, value in (("a", "0.5"), ("b", "0.25")):
-        cells = [{"source": "same"}, {"source": "x", "outputs": [value]}]
-        (tmp_path / f"{name}.ipynb").write_text(json.dumps({"cells": cells}))
-        (tmp_path / f"{name}.html").write_text(f"<p>{value}</p>")
-    told = again.first_difference(tmp_path / "a.ipynb", tmp_path / "b.ipynb")
-    assert told.startswith("cell 2: ")
-    assert '"0.5"' in told
-    assert '"0.25"' in told
-    told = again.first_difference(tmp_path / "a.html", tmp_path / "b.html")
-    assert told == "'<p>0.5</p>' against '<p>0.25</p>'"
-    assert "against ''" in again.first_difference(tmp_path / "a.html", tmp_path / "missing.html")
+    (second / "same.html").write_text("<p>2</p>" + 999 * "x" + "\n")
+    (second / "picture.png").write_bytes(b"\x00\xfe")
+    told = "\n".join(again.differences(first, second))
+    for wanted in ("more.html", "picture.png", "< <p>1</p>", "> <p>2</p>xx"):
+        assert wanted in told
+    assert "x" * 300 not in told
+    with pytest.raises(BuildError, match="cannot compare two builds"):
+        again.differences(first, tmp_path / "missing")
 
 
 def test_the_copy_for_the_second_build_holds_nothing_built(tmp_path: Path) -> None:
@@ -484,13 +477,16 @@ def test_a_clone_is_brought_up_to_date_and_compared_as_it_stands(
         (layout.root / "Makefile").write_text("")
         (layout.html / "index.html").write_text(text)
     places: list[Path] = []
+    real = subprocess.run
 
-    def run(command: list[str], *, cwd: Path, **_: object) -> subprocess.CompletedProcess[str]:
-        places.append(cwd)
+    def run(command: list[str], **given: Any) -> subprocess.CompletedProcess[str]:
+        if command[0] == "diff":
+            return real(command, **given)
+        places.append(given["cwd"])
         return subprocess.CompletedProcess(command, 0)
 
     monkeypatch.setattr(again.subprocess, "run", run)
-    with pytest.raises(again.BuildError, match="'<p>1</p>' against '<p>2</p>'"):
+    with pytest.raises(again.BuildError, match=r"(?s)< <p>1</p>.*> <p>2</p>"):
         again.compare(layouts[0], layouts[1].root, print)
     assert places == [layouts[1].root]
     (layouts[1].html / "index.html").write_text("<p>1</p>")

@@ -15,7 +15,8 @@ from dplit.claims import load_registry
 from scripts import site_check
 from scripts.layout import Layout
 
-SITE = Path(__file__).resolve().parents[2] / "_build" / "html"
+LAYOUT = Layout(Path(__file__).resolve().parents[2])
+SITE = LAYOUT.html
 PAGES = [str(path.relative_to(SITE)) for path in site_check.pages(SITE)]
 #: Pages of modules, all made alike: the largest are looked at, links are followed in all.
 MODULES = sorted((SITE / "book" / "reference").glob("*.html"), key=lambda p: p.stat().st_size)
@@ -45,8 +46,10 @@ def template(page: str) -> str:
     Hand-written pages and the indices are each of a kind.
     """
     folder, _, name = page.rpartition("/")
-    kind = "_supplement" if name.endswith("_supplement.html") else ""
-    return page if folder in ("", "book") else folder.partition("/dplit")[0] + kind
+    if folder in ("", "book"):
+        return page
+    taught = folder == "book/chapters" and Path(name).stem in LAYOUT.lessons()
+    return "a lesson" if taught else folder.partition("/dplit")[0]
 
 
 #: The first page of each template, and each chapter as a phone shows it, where room is least.
@@ -75,7 +78,6 @@ def test_no_figure_cuts_its_labels(opened: Any) -> None:
     assert {name: labels for name, labels in cut.items() if labels} == {}
 
 
-LAYOUT = Layout(SITE.parents[1])
 CHAPTERS = [Path(page).stem for page in PAGES if page.startswith("book/chapters/")]
 
 
