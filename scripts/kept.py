@@ -45,9 +45,12 @@ def text(value: Any) -> str:
 def shared(app: Any) -> str:
     """Return a digest of what pages show of others: titles, targets, numbers, works."""
     env, glued = app.env, Path(app.env.mystnb_config.output_folder)
-    told = [env.titles, env.toctree_includes, env.domaindata]
-    files = [*glued.rglob("*.glue.json"), Path(app.srcdir) / "_toc.yml"]
-    return digest_bytes((text(told) + repr(digest_files(files, glued))).encode())
+    works = [work.key for work in env.domaindata["cite"]["citations"]]
+    others = {name: held for name, held in env.domaindata.items() if name != "cite"}
+    names = ["_toc.yml", *app.config.bibtex_bibfiles]
+    files = [*glued.rglob("*.glue.json"), *(Path(app.srcdir) / name for name in names)]
+    told = [env.titles, env.toctree_includes, others, works, digest_files(files, glued)]
+    return digest_bytes(text(told).encode())
 
 
 def on_outdated(app: Any, env: Any, added: Any, changed: Any, removed: Any) -> Sequence[str]:

@@ -20,14 +20,17 @@ def app(tmp_path: Path) -> Any:
     for name in ("src/dplit/a.py", "src/dplit/erm/claims.yml", "_toc.yml", "out/book/x.glue.json"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("{}")
+    labels = {"a": ("book/intro", "a", "A label")}
+    std, works = {"labels": labels, "kinds": {"x", "y"}}, [SimpleNamespace(key="warner1965")]
     env = SimpleNamespace(
         all_docs=dict.fromkeys(PAGES),
         titles={"book/intro": nodes.title("", "A book")},
         toctree_includes={"book/intro": PAGES[1:]},
-        domaindata={"std": {"labels": {"a": ("book/intro", "a", "A label")}, "kinds": {"x", "y"}}},
+        domaindata={"std": std, "cite": {"citations": works}},
         mystnb_config=SimpleNamespace(output_folder=str(tmp_path / "out")),
     )
-    return SimpleNamespace(env=env, srcdir=str(tmp_path))
+    config = SimpleNamespace(bibtex_bibfiles=["works.bib"])
+    return SimpleNamespace(env=env, srcdir=str(tmp_path), config=config)
 
 
 def test_the_pages_of_the_package_are_read_again_when_sources_or_registries_change(
@@ -58,7 +61,9 @@ def test_all_pages_are_written_again_when_what_they_show_of_others_changes(
     assert kept.on_updated(app, env) == PAGES
     env.domaindata["std"]["labels"]["a"] = ("book/intro", "a", "Another label")
     assert kept.on_updated(app, env) == PAGES
-    for name in ("_toc.yml", "out/book/x.glue.json"):
+    env.domaindata["cite"]["citations"].append(SimpleNamespace(key="dwork2006"))
+    assert kept.on_updated(app, env) == PAGES
+    for name in ("_toc.yml", "works.bib", "out/book/x.glue.json"):
         (tmp_path / name).write_text("{1}")
         assert kept.on_updated(app, env) == PAGES
     assert kept.on_updated(app, env) == []
