@@ -7,7 +7,6 @@ some settings. There they may differ by their errors, and by no more.
 from __future__ import annotations
 
 import datetime
-import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -20,6 +19,7 @@ from scripts.digest import computing
 from scripts.files import BuildError, read_json
 from scripts.layout import Layout, slug_of
 from scripts.normalise import CURVES, records
+from scripts.render import commit
 
 #: Probability that a build whose runs agree, and have normal trials, is refused all the same.
 FALSE_ALARM = 1e-4
@@ -41,13 +41,6 @@ def made_now(layout: Layout, *, seconds: float) -> dict[str, Any]:
         "versions": computing(),
         "seconds": round(seconds, 1),
     }
-
-
-def commit(layout: Layout) -> str:
-    """Return the commit of the repository, marked where files differ from it; "" without git."""
-    command = ["git", "-C", str(layout.root), "describe", "--always", "--abbrev=12", "--dirty"]
-    done = subprocess.run([*command, "--exclude=*"], capture_output=True, text=True, check=False)
-    return done.stdout.strip()
 
 
 class Point(NamedTuple):

@@ -255,7 +255,7 @@ def _paper_chapter(layout: Layout, slug: str, jobs: int, say: Say) -> None:
     target, room = layout.archive(slug), slug_of(slug)
     old = read_json(target) or {}
     now = archives.commit(layout)
-    if now and old.get("made", {}).get("commit") == now and not now.endswith("-dirty"):
+    if old.get("made", {}).get("commit") == now and re.fullmatch("[0-9a-f]+", now):
         say(f"  {slug}: archived in {layout.name(target)} at this commit")
         return
     runs = layout.build / "runs"

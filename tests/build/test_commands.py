@@ -346,11 +346,12 @@ def test_what_was_archived_at_this_commit_is_not_run_again(
     """Kills a `make paper` that begins anew where it was interrupted, and one that takes a changed
     file for the commit."""
     layout, told = Layout(tmp_path), list[str]()
-    write_json(layout.archive("toy"), {"made": {"commit": "45999fc8a28e"}})
     monkeypatch.setattr(runs, "_run_one", lambda *_: told.append("running"))
-    for now, skipped in (("45999fc8a28e", True), ("45999fc8a28e-dirty", False), ("", False)):
+    cases = {"45999fc8a28e": True, "45999fc8a28e with changes": False, "unknown": False}
+    for now, skipped in cases.items():
         monkeypatch.setattr(archives, "commit", lambda _, now=now: now)
         told.clear()
+        write_json(layout.archive("toy"), {"made": {"commit": now}})
         with contextlib.suppress(FileNotFoundError):  # nothing ran, so nothing can be archived
             runs._paper_chapter(layout, "toy", 1, told.append)
         assert ("running" not in told) is skipped
