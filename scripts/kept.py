@@ -15,7 +15,7 @@ from typing import Any
 from docutils import nodes
 
 from scripts.docstrings import FOLDER
-from scripts.files import digest_bytes, digest_files
+from scripts.files import digest_bytes, digest_files, read_json, write_json
 
 
 def package(root: Path) -> str:
@@ -62,8 +62,19 @@ def on_outdated(app: Any, env: Any, added: Any, changed: Any, removed: Any) -> S
     return [name for name in env.all_docs if name.startswith(FOLDER)]
 
 
+def searched(app: Any) -> Path:
+    """Return the file that keeps what the search knows of each page's index entries.
+
+    Sphinx stores its environment before pages are written, and learns these entries afterwards.
+    """
+    return Path(app.doctreedir) / "search.json"
+
+
 def on_updated(app: Any, env: Any) -> Sequence[str]:
     """Return all pages, to be written again, where what they show of others has changed."""
+    known = read_json(searched(app)) or {}
+    for name in sorted(env.all_docs):
+        env._search_index_index_entries[name] = [tuple(entry) for entry in known.get(name, [])]
     told = shared(app)
     if getattr(env, "dplit_shared", None) == told:
         return []
@@ -71,8 +82,15 @@ def on_updated(app: Any, env: Any) -> Sequence[str]:
     return list(env.all_docs)
 
 
+def on_finished(app: Any, error: Exception | None) -> None:
+    """Keep the index entries that the search knows."""
+    if error is None:
+        write_json(searched(app), app.env._search_index_index_entries)
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Register the extension with Sphinx."""
     app.connect("env-get-outdated", on_outdated)
+    app.connect("build-finished", on_finished)
     app.connect("env-updated", on_updated, priority=900)  # once labels of works are known
     return {"parallel_read_safe": True, "parallel_write_safe": True}

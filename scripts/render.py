@@ -220,7 +220,12 @@ def render(layout: Layout, say: Callable[[str], None]) -> bool:
     try:
         if not os.environ.get("CI") and kept.exists() and read_json(made_by) == tools(layout):
             shutil.copytree(kept, stage)
+        # pages name the digests of styles that lie there already: none does in a build from nothing
+        static = stage / "_build" / "html" / "_static"
+        shutil.rmtree(static, ignore_errors=True)
         sphinx(layout, layout.root, stage, "-W", "-n")
+        if not static.exists():  # no page was written, and so no style
+            shutil.copytree(kept / static.relative_to(stage), static)
         made_by.unlink(missing_ok=True)
         swap_folder(stage, kept)
         write_json(made_by, tools(layout))

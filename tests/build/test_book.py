@@ -214,7 +214,7 @@ def test_a_preview_tells_a_fault_until_it_is_mended_and_equals_a_site_from_nothi
         assert "book/intro.md:3: WARNING: undefined label: 'nowhere'" in done.stderr
     toy.edit("book/intro.md", "nowhere", "there <alp-thm1>")
     assert toy.run("preview").returncode == 0
-    toy.edit("notebooks/alpha.md", "# Toy chapter", "# Renamed chapter")
+    toy.edit("notebooks/beta.md", "# Toy chapter", "# Renamed chapter")
     toy.edit("src/dplit/alpha/numbers.py", '"""Return twice', '"""Now return twice')
     done = toy.run("preview")
     assert done.returncode == 0, done.stderr
