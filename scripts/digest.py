@@ -177,9 +177,10 @@ def data_sets(layout: Layout, slug: str) -> list[str]:
     cells = notebook_code(layout.notebooks / f"{slug}.ipynb")
     homes = (layout.studies, layout.package / slug_of(slug))
     files = imported_files(cells, layout.package)
-    own = [path for path in files if any(path.is_relative_to(home) for home in homes)]
-    code = "\n".join([*cells, *(path.read_text(encoding="utf-8") for path in own)])
-    words = set(re.findall(r"\w+", code))
+    code = [path for path in files if path.suffix == ".py"]
+    own = [path for path in code if any(path.is_relative_to(home) for home in homes)]
+    text = "\n".join([*cells, *(path.read_text(encoding="utf-8") for path in own)])
+    words = set(re.findall(r"\w+", text))
     return sorted({name for loader, name in LOADERS.items() if loader in words})
 
 

@@ -82,6 +82,15 @@ def on_updated(app: Any, env: Any) -> Sequence[str]:
     return list(env.all_docs)
 
 
+def on_collected(app: Any) -> Sequence[Any]:
+    """Forget the words that no page has any more, before the search is written; add no page."""
+    indexer = app.builder.indexer
+    for words in (indexer._mapping, indexer._title_mapping):
+        for word in [word for word, pages in words.items() if not pages]:
+            del words[word]
+    return []
+
+
 def on_finished(app: Any, error: Exception | None) -> None:
     """Keep the index entries that the search knows."""
     if error is None:
@@ -91,6 +100,7 @@ def on_finished(app: Any, error: Exception | None) -> None:
 def setup(app: Any) -> dict[str, bool]:
     """Register the extension with Sphinx."""
     app.connect("env-get-outdated", on_outdated)
+    app.connect("html-collect-pages", on_collected)
     app.connect("build-finished", on_finished)
     app.connect("env-updated", on_updated, priority=900)  # once labels of works are known
     return {"parallel_read_safe": True, "parallel_write_safe": True}

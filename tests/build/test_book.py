@@ -207,13 +207,18 @@ def test_a_preview_tells_a_fault_until_it_is_mended_and_equals_a_site_from_nothi
     """
     monkeypatch.delenv("CI", raising=False)
     glued = "{glue:text}`chapters/alpha.ipynb::alp_double:.1f`"
-    toy.edit("book/intro.md", "# Toy book", f"# Toy book\n\nTwice is {glued}: {{ref}}`nowhere`.")
+    toy.edit(
+        "book/intro.md",
+        "# Toy book",
+        f"# Toy book\n\nTwice is {glued}: {{ref}}`nowhere`. Evanescent.",
+    )
     for _ in range(2):
         done = toy.run("preview")
         assert done.returncode == 1
         assert "book/intro.md:3: WARNING: undefined label: 'nowhere'" in done.stderr
     toy.edit("book/intro.md", "nowhere", "there <alp-thm1>")
     assert toy.run("preview").returncode == 0
+    toy.edit("book/intro.md", " Evanescent", "")
     toy.edit("notebooks/beta.md", "# Toy chapter", "# Renamed chapter")
     toy.edit("src/dplit/alpha/numbers.py", '"""Return twice', '"""Now return twice')
     done = toy.run("preview")

@@ -80,3 +80,11 @@ def test_the_search_keeps_the_index_entries_of_pages_that_are_not_written_again(
     found = app.env._search_index_index_entries
     assert found == {**written, "book/chapters/erm": []}
     assert list(found) == sorted(found)
+
+
+def test_a_word_that_no_page_has_any_more_is_forgotten(app: Any) -> None:
+    """Kills a kept search that differs from one of a build from nothing by empty words."""
+    indexer = SimpleNamespace(_mapping={"a": {"x"}, "b": set()}, _title_mapping={"c": set()})
+    app.builder = SimpleNamespace(indexer=indexer)
+    assert kept.on_collected(app) == []
+    assert (indexer._mapping, indexer._title_mapping) == ({"a": {"x"}}, {})
