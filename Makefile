@@ -16,6 +16,8 @@ export PYTHONPATH := $(CURDIR)/src
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
+# what Python has compiled is kept: a build and its tests start some hundred processes
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help environment book test again lab data chapter preview paper bench claims test-claim mutate lint report pdf sync clean \
