@@ -8,6 +8,7 @@ cited works, numbers glued in another chapter. Where those change, all pages are
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,8 @@ def on_updated(app: Any, env: Any) -> Sequence[str]:
     if getattr(env, "dplit_shared", None) == told:
         return []
     env.dplit_shared = told
+    # the pages of sources are written again by the age of their sources, or where they are missing
+    shutil.rmtree(Path(app.outdir) / "_modules", ignore_errors=True)
     return list(env.all_docs)
 
 

@@ -31,7 +31,8 @@ def app(tmp_path: Path) -> Any:
         mystnb_config=SimpleNamespace(output_folder=str(tmp_path / "out")),
     )
     config = SimpleNamespace(bibtex_bibfiles=["works.bib"])
-    return SimpleNamespace(env=env, srcdir=str(tmp_path), doctreedir=str(tmp_path), config=config)
+    paths = dict.fromkeys(("srcdir", "doctreedir", "outdir"), str(tmp_path))
+    return SimpleNamespace(env=env, config=config, **paths)
 
 
 def test_the_pages_of_the_package_are_read_again_when_sources_or_registries_change(
