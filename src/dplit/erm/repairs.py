@@ -168,7 +168,7 @@ class CuratedFunction:
     @property
     def _roundings(self) -> int:
         """What one entry of a kernel matrix may be off, in units of ``2**-53`` of the lengths."""
-        return 4 * (self._records.shape[1] + 4)
+        return 4 * (int(self._records.shape[1]) + 4)
 
     def _lengths(self, points: Array, noise: float) -> Array:
         """Return ``sqrt(K(x, x))`` of public points, or refuse those at which nothing is hidden.
