@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import pickle
+import threading
 import tracemalloc
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from dplit.sketching.release import map_sensitivity, plan_release
 from dplit.sketching.sketches import (
@@ -302,3 +305,35 @@ def test_persons_and_records_are_not_merged() -> None:
             merge_all([second, first])
     with pytest.raises(ValueError, match="unit must be one of"):
         Sketch(np.ones(12), 1, public, unit="household")  # type: ignore[arg-type]
+
+
+def test_overlapping_sketches_leave_blas_as_it_was() -> None:
+    """The first of two ends while the other still sums: each restores what it found.
+
+    Kills a limit of its own for each call, which left BLAS at one thread for good.
+    """
+
+    def threads() -> list[int]:
+        libraries = ThreadpoolController().select(user_api="blas").info()
+        return [library["num_threads"] for library in libraries]
+
+    began, go_on = [threading.Event() for _ in range(3)], [threading.Event() for _ in range(3)]
+
+    def chunks(k: int) -> Iterator[np.ndarray]:
+        for _ in range(5):  # so many that the first are summed while the last are not read
+            yield np.zeros((4, 1))
+        began[k].set()
+        assert go_on[k].wait(60.0)
+
+    with threadpool_limits(2, user_api="blas"), ThreadPoolExecutor(3) as pool:
+        before = threads()
+        sums = []
+        for k in range(3):
+            sums.append(pool.submit(sketch, chunks(k), SketchMap("fourier", [[1.0]]), n_jobs=2))
+            assert began[k].wait(60.0)
+        during = threads()
+        for event, total in zip(go_on, sums, strict=True):
+            event.set()
+            assert total.result().count == 20
+        assert threads() == before
+    assert 1 in during  # SciPy may have a BLAS of its own
