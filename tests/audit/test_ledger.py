@@ -35,6 +35,8 @@ from dplit.random_features._certified import noisy_mean
 from dplit.sketching import release as sketch_release
 from dplit.sketching.release import noisy_sum, plan_release, sketch_parts
 from dplit.sketching.sketches import SketchMap, merge_all, sketch, sketch_persons
+from dplit.sketching.subsampling.masks import mask_law
+from dplit.sketching.subsampling.release import noisy_subsampled_sum
 from dplit.streams import stream
 from tests.audit.spies import Hidden, moved, problems, run, told_of_data
 from tests.margin.planned import boosted, full_batch, phased
@@ -600,6 +602,18 @@ def test_a_sketch_of_persons_is_told_as_one() -> None:
     ]  # fmt: skip
     assert len({draw.sensitivity / draw.scale for draw in list(book)[::2]}) == 1
     assert book.epsilon() == pytest.approx(1.4, rel=1e-12)
+
+
+def test_secret_masks_are_told_before_their_noise() -> None:
+    """They hide nothing and cost nothing, and without them the sum has no amplification."""
+    rngs = {"mask_rng": stream(0, "ledger", "public"), "rng": stream(0, "ledger", "noise")}
+    with ledger() as book:
+        noisy_subsampled_sum(
+            np.ones((3, 4)), mask_law("uniform", 4, n_kept=2), noise="laplace", scale=1.0, **rngs
+        )
+    assert [draw.mechanism for draw in book] == ["secret", "laplace"]
+    assert book.draws[0].shape == (3, 4)
+    assert book.rows()[0]["sensitivity"] == "hides nothing"
 
 
 def test_choices_and_their_pure_losses() -> None:
