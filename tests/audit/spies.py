@@ -154,8 +154,8 @@ def problems(found: Run, epsilon: float, delta: float, share: float = 0.98) -> l
     try:
         spent = found.book.epsilon(delta=delta)
     except LedgerError as error:
-        return [str(error)]
-    if spent > epsilon * (1.0 + (2e-5 if delta else 1e-12)):  # dp-accounting's grid rounds up
+        return [str(error), *_completeness(found.log, found.noise)]
+    if spent > epsilon * (1.0 + (1e-9 if delta else 1e-12)):
         told.append(f"spends {spent:.6g} of {epsilon:.6g}")
     if spent < share * epsilon:
         told.append(f"uses {spent:.6g} of {epsilon:.6g}")

@@ -11,6 +11,7 @@ import math
 import os
 import pickle
 from collections.abc import Iterator
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,14 @@ from dplit import AdaSSPRegressor, HatFeatures, SufficientStatisticsRegressor
 from dplit.audit import ledger
 from dplit.baselines import moment_sensitivity, reading, summaries
 from dplit.baselines.reading import batches
-from dplit.baselines.summaries import MomentGrid, Summary, fit_summary, merge_summaries, summarise
+from dplit.baselines.summaries import (
+    Facts,
+    MomentGrid,
+    Summary,
+    fit_summary,
+    merge_summaries,
+    summarise,
+)
 from dplit.mechanisms import gaussian_epsilon
 from dplit.sketching.sketches import SketchMap, sketch
 from dplit.streams import stream
@@ -184,6 +192,75 @@ def test_totals_beyond_the_floats_are_rounded_as_the_estimator_rounds_them() -> 
     assert int(many.gram[0, 0]) == 400 * int(found.gram[0, 0]) > 2**53
     with pytest.raises(ValueError, match=f"at most {1 << 30} records"):
         merge_summaries([found] * 513)
+
+
+@pytest.mark.parametrize("name", [f.name for f in fields(Facts)])
+def test_summaries_that_differ_in_one_fact_are_refused(name: str) -> None:
+    """Kills a merge that passes over a field: over ``rows_each``, and the noise was for one record
+    of a person of whom five are in the sum.
+    """
+    table = {**_table(*_data(20)), "who": np.arange(20) // 2}
+    one = _of(table, MODELS[0], group="who", rows_each=1)
+    unlike: dict[str, Any] = {
+        "columns": ("c", "b", "a"), "target": "z", "named": not one.facts.named,
+        "fill": (("a", 0.5),), "group": "whose", "rows_each": 5, "grid": None,
+    }  # fmt: skip
+    other = replace(
+        one,
+        facts=replace(one.facts, **{name: unlike[name]}),
+        persons=np.asarray(one.persons) + 100,
+    )
+    for pair in ((one, other), (other, one)):
+        with pytest.raises(ValueError, match=f"same public facts, got {name}="):
+            merge_summaries(pair)
+
+
+def test_rows_of_persons_that_were_counted_otherwise_are_refused() -> None:
+    """The same by the public way: one part at one record each, the other at five."""
+    table = {**_table(*_data(20)), "who": np.repeat(np.arange(4), 5)}
+    parts = [
+        _of(_rows(table, rows), MODELS[0], group="who", rows_each=each)
+        for rows, each in ((slice(0, 10), 1), (slice(10, 20), 5))
+    ]
+    assert [part.count for part in parts] == [2, 10]
+    with pytest.raises(ValueError, match="same public facts, got rows_each=1 and rows_each=5"):
+        merge_summaries(parts)
+
+
+@pytest.mark.parametrize("neighboring", _RELATIONS)
+@pytest.mark.parametrize("most", [1, 2, 5])
+def test_a_person_moves_the_least_eigenvalue_as_far_as_the_ledger_is_told(
+    most: int, neighboring: str
+) -> None:
+    """k equal records at the bound, in a direction that nobody else has: the released eigenvalue
+    moves by k times what a record moves it, and its noise is told of so much.
+
+    Kills a sensitivity that is not multiplied by k: noise k times too small for a person.
+    """
+    far = {"a": [1.0] * 60, "b": [0.0] * 60, "c": [0.0] * 60, "y": [0.5] * 60,
+           "who": list(range(60))}  # fmt: skip
+    third = {"a": [0.0] * 60, "b": [0.0] * 60, "c": [1.0] * 60, "y": [0.5] * 60,
+             "who": list(range(100, 160))}  # fmt: skip
+    end = {"a": [0.0] * most, "b": [1.0] * most, "c": [0.0] * most, "y": [0.5] * most,
+           "who": [999] * most}  # fmt: skip
+    flat = {**end, "a": [1.0] * most, "b": [0.0] * most}
+    model = AdaSSPRegressor(
+        data_norm=1.0, bounds=(-1.0, 1.0), fit_intercept=False, neighboring=neighboring
+    )
+    hidden, told = [], []
+
+    def watch(draw: Any, of: Any, added: Any) -> None:
+        if draw.purpose == "least eigenvalue of the second moments":
+            hidden.append(float(of[0]))
+            told.append(draw.sensitivity)
+
+    for last in (end, flat if neighboring == "replace_one" else {name: [] for name in end}):
+        table = {name: np.array(far[name] + third[name] + last[name]) for name in far}
+        with ledger(watch):
+            fit_summary(clone(model), _of(table, model, group="who", rows_each=most))
+    assert told[0] == told[1]
+    assert 0.999 * told[0] <= abs(hidden[0] - hidden[1]) <= told[0]
+    assert told[0] == pytest.approx(most, rel=1e-3)
 
 
 def test_summaries_of_unlike_facts_are_refused() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from scipy.stats import expon, kstest
 
 from dplit.audit import gamma_noise_test, run_controls
 from dplit.erm.losses import gaussian_kernel, linear_kernel
-from dplit.erm.repairs import BudgetExhaustedError, QueryOracle, query_scale
+from dplit.erm.repairs import BudgetExhaustedError, GaussianProcessOracle, QueryOracle, query_scale
 from dplit.streams import stream
 
 
@@ -95,3 +96,45 @@ def test_budget_and_memory():
     np.testing.assert_array_equal(oracle.answer([[1.0, 0.0]]), first[1:2])
     with pytest.raises(BudgetExhaustedError):
         oracle.answer([[5.0, 0.0]])
+
+
+@pytest.mark.claim("erm-beyond-queries", "erm-beyond-gp")
+@pytest.mark.parametrize("oracle", [GaussianProcessOracle, QueryOracle])
+@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize("point", [0.0, 1e-170, 1e-155, 1e155, 1e200])
+def test_points_at_which_no_noise_would_be_left_are_refused(oracle, power, point):
+    """At 1e-170 K(x, x) is zero and the answer was the exact coefficient, at 1e200 it was infinite.
+
+    Nothing is asked, spent or drawn then. Kills a noise whose width underflows or overflows.
+    """
+    budget = {"delta": 1e-5} if oracle is GaussianProcessOracle else {"n_queries": 3}
+    rng = stream(0, "query-refused", "noise")
+    desk = oracle(lambda X, Z: (X @ Z.T) ** power, [[1.0]], [0.5], sensitivity=0.1, epsilon=1.0,
+                  rng=rng, **budget)  # fmt: skip
+    before = rng.bit_generator.state
+    with pytest.raises(ValueError, match=r"positive, normal and finite K\(x, x\), got"):
+        desk.answer([[1.0], [point]])
+    assert rng.bit_generator.state == before
+    assert getattr(desk, "remaining", 3) == 3
+    assert getattr(desk, "asked", 0) == 0
+
+
+@pytest.mark.claim("erm-beyond-queries", "erm-beyond-gp")
+@pytest.mark.parametrize("oracle", [GaussianProcessOracle, QueryOracle])
+def test_a_width_is_normal_only_with_its_noise(oracle):
+    """K(x, x) is 1e-300 and the sensitivity 1e-200: both are normal, the noise would be zero."""
+    budget = {"delta": 1e-5} if oracle is GaussianProcessOracle else {"n_queries": 3}
+    desk = oracle(linear_kernel, [[1.0]], [0.5], sensitivity=1e-200, epsilon=1.0,
+                  rng=stream(0, "query-refused", "noise"), **budget)  # fmt: skip
+    with pytest.raises(ValueError, match="positive, normal and finite noise, got"):
+        desk.answer([[1e-150]])
+
+
+@pytest.mark.claim("erm-beyond-queries")
+def test_the_scale_is_never_below_the_exact_one():
+    """Kills kappa times the sensitivity, rounded: too small for about half of the pairs."""
+    rng = stream(0, "query-rounding", "data")
+    for kappa, sensitivity in rng.uniform(0.1, 3.0, (500, 2)):
+        scale = query_scale(n_queries=3, sensitivity=sensitivity, epsilon=0.3, kappa=kappa)
+        exact = 3 * Fraction(kappa) * Fraction(sensitivity) / Fraction(0.3)
+        assert exact <= Fraction(scale) <= exact * (1 + Fraction(1, 2**51))

@@ -11,7 +11,7 @@ import pytest
 from sklearn.cluster import KMeans
 from sklearn.metrics import accuracy_score, r2_score
 
-from dplit.face_off.mechanisms import MECHANISMS, _applicable, _ceilings, mechanism
+from dplit.face_off.mechanisms import MECHANISMS, Mechanism, _applicable, _ceilings, mechanism
 from dplit.face_off.tables import Problem, TableError
 from dplit.face_off.tasks import TASKS, load_task
 from dplit.streams import stream
@@ -232,3 +232,23 @@ def test_what_the_papers_would_have_claimed() -> None:
     assert true["erm, two values"] == math.inf
     assert true["sketching, components"] == pytest.approx(1.0)
     assert true["random_features, ridge"] < 0.5 < true["projection, one row"]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # so few records drown in the noise
+@pytest.mark.parametrize(
+    ("m", "relation"),
+    [
+        pytest.param(m, relation, id=f"{m.task} {m.name} {relation}")
+        for m in MECHANISMS
+        for relation in m.relations
+    ],
+)
+def test_a_mechanism_draws_for_the_relation_it_is_asked_for(m: Mechanism, relation: str) -> None:
+    """Before a release or a choice states its own guarantee over the estimator's.
+
+    Kills a relation that is not passed on: sums for adding a record, promised for replacing one.
+    """
+    model, _ = m.fit(
+        small(m.task, 60), neighboring=relation, random_state=0, epsilon=2.0, delta=1e-6
+    )
+    assert model.neighboring_ == relation

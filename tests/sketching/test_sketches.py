@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import pickle
+import threading
 import tracemalloc
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from dplit._numerics import blocks
 from dplit.sketching.release import map_sensitivity, plan_release
 from dplit.sketching.sketches import (
     NoiseRecord,
@@ -302,3 +306,50 @@ def test_persons_and_records_are_not_merged() -> None:
             merge_all([second, first])
     with pytest.raises(ValueError, match="unit must be one of"):
         Sketch(np.ones(12), 1, public, unit="household")  # type: ignore[arg-type]
+
+
+class _Blas:
+    """What threadpoolctl does: a limit sets one number for all threads, and restores what it found.
+
+    (Some builds of OpenBLAS ignore calls from other threads than the first, so that the real one
+    would not fail everywhere.)
+    """
+
+    def __init__(self) -> None:
+        self.threads = 8
+
+    @contextmanager
+    def limit(self, *, limits: int, user_api: str) -> Iterator[None]:
+        before, self.threads = self.threads, limits
+        yield
+        self.threads = before
+
+
+def test_overlapping_sketches_leave_blas_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three at once, and the first that began is the first to end.
+
+    Kills a limit of its own for each call, which left BLAS at one thread for good.
+    """
+    blas = _Blas()
+    monkeypatch.setattr(blocks, "_blas", lambda: blas)
+    began, go_on = [threading.Event() for _ in range(3)], [threading.Event() for _ in range(3)]
+
+    def chunks(k: int) -> Iterator[np.ndarray]:
+        for _ in range(5):
+            yield np.zeros((4, 1))
+        began[k].set()
+        assert go_on[k].wait(60.0)
+
+    with ThreadPoolExecutor(3) as pool:
+        sums = []
+        for k in range(3):
+            sums.append(pool.submit(sketch, chunks(k), SketchMap("fourier", [[1.0]]), n_jobs=2))
+            assert began[k].wait(60.0)
+        for event, total in zip(go_on, sums, strict=True):
+            assert blas.threads == 1
+            event.set()
+            assert total.result().count == 20
+    assert blas.threads == 8
+    with pytest.raises(ValueError, match="X must be finite"):
+        sketch(np.full((4, 1), np.nan), SketchMap("fourier", [[1.0]]), n_jobs=2)
+    assert blas.threads == 8

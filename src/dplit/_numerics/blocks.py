@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import math
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
@@ -139,9 +141,41 @@ class Plan:
 
 
 @functools.cache
-def blas() -> Any:
+def _blas() -> Any:
     """Return the handle of numpy's BLAS, whose search among the loaded libraries takes 2 ms."""
     return ThreadpoolController()
+
+
+class _OneThread:
+    """A limit of BLAS to one thread that counts who wants it: the whole process has one limit.
+
+    The first sets it and the last restores what was before. Nested limits of several threads, each
+    of which restores what *it* found, leave one thread for good where they overlap.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._holders = 0
+        self._limit: Any = None
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        """Hold BLAS at one thread; any number of threads may do so at once."""
+        with self._lock:
+            if not self._holders:
+                self._limit = _blas().limit(limits=1, user_api="blas")
+                self._limit.__enter__()
+            self._holders += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._holders -= 1
+                if not self._holders:
+                    self._limit.__exit__(None, None, None)
+
+
+one_blas_thread = _OneThread()
 
 
 def fill(plan: Plan, n_jobs: int | None = 1) -> NDArray[Any]:
@@ -157,7 +191,7 @@ def fill(plan: Plan, n_jobs: int | None = 1) -> NDArray[Any]:
         _fill_rows(plan, out, 0, n)
         return out
     share = -(-n // (threads * BLOCK_ROWS)) * BLOCK_ROWS
-    with blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
         parts = [
             pool.submit(_fill_rows, plan, out, start, min(start + share, n))
             for start in range(0, n, share)

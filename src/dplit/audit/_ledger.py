@@ -9,15 +9,20 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+import numpy as np
+from scipy.optimize import brentq
+
 from dplit._checks import check_nonnegative, check_probability
 from dplit._numerics.rounding import round_up
 from dplit.mechanisms.draws import Draw, current_part, listen, stop
+
+#: Logarithm of the least delta that is told.
+_LEAST_LOG = -690.0
 
 _COLUMNS = ("draw", "hides", "sensitivity", "scale", "numbers", "times")
 
@@ -27,9 +32,9 @@ class LedgerError(ValueError):
 
 
 class _Losses(NamedTuple):
-    """Gaussian draws by their ratio, pure losses, and events with a loss of their own."""
+    """Squares of the Gaussian ratios, pure losses, and events with a loss of their own."""
 
-    gaussian: Counter[float]
+    squares: Fraction
     pure: Fraction
     events: tuple[Callable[[float], float], ...]
 
@@ -48,6 +53,7 @@ class Ledger:
         self.draws: list[Draw] = []
         self.steps: list[int] = []
         self.parts: list[str | None] = []
+        self.unheard = 0
         self._watch = watch
 
     def drawn(self, draw: Draw, of: Any) -> None:
@@ -57,6 +63,10 @@ class Ledger:
         self.parts.append(current_part())
         if self._watch is not None and of is not None:
             self._watch(draw, of() if callable(of) else of, None)
+
+    def missed(self) -> None:
+        """Count a draw of another thread of this process, of which nothing else is known."""
+        self.unheard += 1
 
     def stepped(self, of: Any, added: Any) -> None:
         """Count one step of the last draw."""
@@ -88,7 +98,15 @@ class Ledger:
         widths = [max(len(row[k]) for row in rows) for k in range(len(_COLUMNS))]
         lines = ["  ".join(x.ljust(w) for x, w in zip(row, widths, strict=True)).rstrip()
                  for row in rows]  # fmt: skip
+        if not self.draws or self.unheard:
+            lines.append(self._silence())
         return "\n".join([*lines, "No number here depends on a record."])
+
+    def _silence(self) -> str:
+        """Say what this ledger cannot have heard."""
+        count = f"{self.unheard} draws were" if self.unheard != 1 else "1 draw was"
+        what = f"{count} made in other threads" if self.unheard else "no draw of noise was heard"
+        return f"{what}; draws in other threads and processes are not heard (n_jobs=None)"
 
     def _told(self) -> Iterator[tuple[Draw, str | None]]:
         return zip(self.draws, self.parts, strict=True)
@@ -110,10 +128,10 @@ class Ledger:
     def epsilon(self, *, delta: float = 0.0) -> float:
         r"""Return the epsilon at ``delta`` of all draws together.
 
-        Gaussian draws are composed by dp-accounting's privacy loss distributions, pure losses are
-        added as fractions and rounded up, and events add what they state at an equal share of
-        delta; kinds are composed by adding. Of parts of the records that have none in common the
-        largest counts.
+        Gaussian draws are together one draw, the squares of whose ratios add up, and dp-accounting
+        tells its epsilon in closed form; pure losses are added as fractions and rounded up, and
+        events add what they state at an equal share of delta; kinds are composed by adding. Of
+        parts of the records that have none in common the largest counts.
 
         Parameters
         ----------
@@ -123,7 +141,10 @@ class Ledger:
         Raises
         ------
         LedgerError
-            If a draw has no stated sensitivity, or fewer or more steps than it was to have.
+            If nothing was heard, which is no loss of 0 but a release elsewhere: in a worker
+            process, in another thread, before the ledger was opened (``len`` counts the draws
+            that were heard); if other threads drew; if a draw has no stated sensitivity, or fewer
+            or more steps than it was to have.
         ImportError
             If there are Gaussian draws and the extra ``accounting`` is not installed.
         """
@@ -148,21 +169,22 @@ class Ledger:
 
     def _losses(self) -> list[_Losses]:
         """Return the losses of a record in each part, of all records where there are none."""
+        if self.unheard or all(draw.mechanism == "secret" for draw in self.draws):
+            raise LedgerError(f"a ledger must hear every draw: {self._silence()}")
         found: list[str | None] = [part for part in dict.fromkeys(self.parts) if part is not None]
         return [self._losses_in(part) for part in found or [None]]
 
     def _losses_in(self, part: str | None) -> _Losses:
-        gaussian: Counter[float] = Counter()
-        pure, events = Fraction(0), []
+        squares, pure, events = Fraction(0), Fraction(0), []
         for draw, steps, ratio in self._folded(part):
             times = draw.copies * steps
             if draw.stated is not None:
                 events += [draw.stated] * times
             elif draw.mechanism in ("gaussian", "gaussian_process"):
-                gaussian[float(ratio)] += times
+                squares += times * ratio**2
             else:  # scores that move against each other count twice
                 pure += times * ratio * (2 if draw.mechanism == "noisy_max" else 1)
-        return _Losses(gaussian, pure, tuple(events))
+        return _Losses(squares, pure, tuple(events))
 
     def _folded(self, part: str | None) -> list[tuple[Draw, int, Fraction]]:
         """Return draws that a part meets, steps and ratios; joint and parallel ones as one."""
@@ -198,11 +220,11 @@ class Ledger:
 
 def _epsilon_of(losses: _Losses, delta: float) -> float:
     """Return the epsilon at ``delta`` of all draws that one record meets."""
-    parts = len(losses.events) + bool(losses.gaussian)
+    parts = len(losses.events) + bool(losses.squares)
     total = round_up(losses.pure) if losses.pure else 0.0
     total += sum(event(delta / parts) for event in losses.events)
-    if losses.gaussian:
-        total += _composed(losses.gaussian).get_epsilon(delta / parts) if delta else math.inf
+    if losses.squares:
+        total += _gaussian_epsilon(losses.squares, delta / parts) if delta else math.inf
     return float(total)
 
 
@@ -213,22 +235,37 @@ def _delta_of(losses: _Losses, epsilon: float) -> float:
     left = float(Fraction(epsilon) - losses.pure)
     if left < 0.0:
         return 1.0
-    return float(_composed(losses.gaussian).get_delta(left)) if losses.gaussian else 0.0
+    return _gaussian_delta(losses.squares, left) if losses.squares else 0.0
 
 
-def _composed(ratios: Counter[float]) -> Any:
+def _gaussian_epsilon(squares: Fraction, delta: float) -> float:
+    """Return the epsilon of Gaussian draws whose squared ratios of sensitivity and scale add up.
+
+    Together they are one draw with the root of that sum, exactly; dp-accounting tells its epsilon
+    by its own closed form.
+    """
     try:
         library = importlib.import_module("dp_accounting")
-        pld = importlib.import_module("dp_accounting.pld")
     except ImportError as error:
         raise ImportError(
             "a ledger composes by dp-accounting: install it with pip install 'dplit[accounting]'"
         ) from error
-    accountant = pld.PLDAccountant(library.NeighboringRelation.ADD_OR_REMOVE_ONE)
-    for ratio, times in sorted(ratios.items()):
-        event = library.GaussianDpEvent(1.0 / ratio)
-        accountant.compose(event if times == 1 else library.SelfComposedDpEvent(event, times))
-    return accountant
+    ratio = math.nextafter(math.sqrt(round_up(squares)), math.inf)
+    with np.errstate(all="ignore"):
+        return float(library.get_epsilon_gaussian(math.nextafter(1.0 / ratio, 0.0), delta))
+
+
+def _gaussian_delta(squares: Fraction, epsilon: float) -> float:
+    """Return the delta at which :func:`_gaussian_epsilon` is ``epsilon``, to 1e-9 of it."""
+
+    def over(log_delta: float) -> float:
+        return _gaussian_epsilon(squares, math.exp(log_delta)) - epsilon
+
+    if over(_LEAST_LOG) <= 0.0:
+        return math.exp(_LEAST_LOG)
+    if epsilon == 0.0:  # its epsilon is 0 for all larger deltas too: the least of them
+        return math.erf(math.sqrt(round_up(squares) / 8.0))
+    return math.exp(float(brentq(over, _LEAST_LOG, 0.0, xtol=1e-10)) + 1e-10)
 
 
 @contextmanager
@@ -246,7 +283,10 @@ def ledger(watch: Callable[[Draw, Any, Any], None] | None = None) -> Iterator[Le
 
     Notes
     -----
-    Draws in other threads and processes are not heard. Open ledgers do not change what is drawn.
+    Draws in other threads and processes are not heard: a cross-validation with ``n_jobs=2`` spends
+    what no ledger sees. Threads of this process that have no ledger of their own are counted in
+    ``unheard``, and the ledger then tells no epsilon; of processes nothing is known, so fit with
+    ``n_jobs=None``. Open ledgers do not change what is drawn.
 
     Examples
     --------

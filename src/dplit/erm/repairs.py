@@ -7,6 +7,7 @@ The laws of ``f + sigma G`` and ``g + sigma G`` compare like two normal laws at 
 from __future__ import annotations
 
 import math
+import sys
 from bisect import bisect_right
 from collections.abc import Callable
 from fractions import Fraction
@@ -122,6 +123,9 @@ def gamma_privacy_loss(
 
 Kernel = Callable[[Array, Array], Array]
 
+#: Smaller floats have fewer digits, and zero hides nothing.
+_LEAST_NORMAL = sys.float_info.min
+
 
 def _real_points(name: str, points: ArrayLike, columns: int | None = None) -> Array:
     """Return real points in rows, with minus zero turned into zero (equal points are equal)."""
@@ -161,6 +165,27 @@ class CuratedFunction:
     def _exact(self, points: Array) -> Array:
         return np.asarray(self._matrix(points, self._records) @ self._coefficients)
 
+    @property
+    def _roundings(self) -> int:
+        """What one entry of a kernel matrix may be off, in units of ``2**-53`` of the lengths."""
+        return 4 * (int(self._records.shape[1]) + 4)
+
+    def _lengths(self, points: Array, noise: float) -> Array:
+        """Return ``sqrt(K(x, x))`` of public points, or refuse those at which nothing is hidden.
+
+        There K(x, x) or the noise, ``noise`` times the length, is zero, subnormal or no number.
+        """
+        squares = np.array([float(self._matrix(row[None], row[None])[0, 0]) for row in points])
+        lengths = np.sqrt(squares)
+        for numbers, what in ((squares, "K(x, x)"), (lengths * noise, "noise")):
+            bad = ~((numbers >= _LEAST_NORMAL) & (numbers < math.inf))
+            if bad.any():
+                raise ValueError(
+                    f"points must have a positive, normal and finite {what}, "
+                    f"got {float(numbers[bad][0])!r}"
+                )
+        return np.asarray(lengths)
+
     def _keyed(self, points: ArrayLike) -> tuple[list[bytes], dict[bytes, Array]]:
         """Return one key per point, and the different points by key in order."""
         rows = _real_points("points", points, self._records.shape[1])
@@ -187,8 +212,10 @@ def query_scale(*, n_queries: int, sensitivity: float, epsilon: float, kappa: fl
     neighbours.
     """
     q = check_integer("n_queries", n_queries)
-    point = check_positive("kappa", kappa) * check_positive("sensitivity", sensitivity)
-    return laplace_scale(epsilon=epsilon, sensitivity=round_up(q * Fraction(point)))
+    point = Fraction(check_positive("kappa", kappa)) * Fraction(
+        check_positive("sensitivity", sensitivity)
+    )
+    return laplace_scale(epsilon=epsilon, sensitivity=round_up(q * point))
 
 
 class QueryOracle(CuratedFunction):
@@ -206,8 +233,10 @@ class QueryOracle(CuratedFunction):
     Notes
     -----
     Noise at x has scale ``q sqrt(K(x, x)) sensitivity / epsilon``, which does not depend on the
-    data. A point asked twice gets the same answer and costs nothing the second time. The object is
-    the curator's: it refuses to be pickled.
+    data, and what the kernel may round is added to it (see :class:`GaussianProcessOracle`). Points
+    at which K(x, x) or this scale is no positive, normal and finite float are refused: no noise
+    would be left. A point asked twice gets the same answer and costs nothing the second time. The
+    object is the curator's: it refuses to be pickled.
 
     Examples
     --------
@@ -252,7 +281,7 @@ class QueryOracle(CuratedFunction):
             unit = query_scale(
                 n_queries=self.n_queries, sensitivity=self.sensitivity, epsilon=self.epsilon
             )
-            widths = np.sqrt([float(self._matrix(row[None], row[None])[0, 0]) for row in new])
+            widths = self._lengths(new, unit) * (1.0 + self._roundings * 2.0**-53)
             record_draw(
                 "laplace", "answers", of=lambda: self._exact(new) / widths, norm="max",
                 sensitivity=self.sensitivity, scale=unit, shape=(len(new),), copies=len(new),
@@ -372,15 +401,16 @@ class GaussianProcessOracle(CuratedFunction):
     epsilon, delta : float
         Guarantee of all answers together.
     jitter : float, default=1e-10
-        Variance, in units of the kernel, of independent noise that is **drawn** at every new point,
-        so that factorisations never meet a singular matrix. More noise never hurts privacy.
+        Variance, in units of K(x, x), of independent noise that is **drawn** at every new point:
+        it pays for what rounding takes from the process. More noise never hurts privacy; less than
+        the Notes ask for at a point is raised to it.
     rng : numpy.random.Generator
         Source of the noise: research noise in floating point, not a release.
 
     Attributes
     ----------
     sigma : float
-        Factor of the process: the noise at x has variance ``sigma^2 (K(x, x) + jitter)``.
+        Factor of the process: the noise at x has variance ``sigma^2 K(x, x) (1 + jitter)``.
     mu : float
         ``sensitivity / sigma``: every sequence of answers is mu-Gaussian-DP (Hall, Rinaldo and
         Wasserman, JMLR 14, 2013).
@@ -391,6 +421,20 @@ class GaussianProcessOracle(CuratedFunction):
     nothing depends on how the questions are grouped, and a point asked twice gets the same answer.
     The object is the **curator's**, who publishes its answers; it refuses to be pickled. A model
     that answers on its own is :class:`~dplit.erm.estimators.PrivateKernelMachine`.
+
+    **The jitter that rounding needs.** Privacy holds if the covariance that is drawn, sigma^2 L L',
+    dominates sigma^2 K in exact arithmetic. In units of ``sqrt(K(x, x) K(z, z))`` the computed
+    factor L belongs to K + J + E, where J holds the jitters and the entry (i, j) of E is at most
+    ``(min(i, j) + 4 d + 16) 2^-53``: the backward error of Cholesky's method in any order of sums
+    (Higham, Accuracy and Stability of Numerical Algorithms, 2002, Theorem 10.3), eight roundings
+    around it, and ``4 d + 8`` granted to the kernel itself, which inner products, polynomials of
+    them up to the fourth degree, and functions of distances summed over coordinates keep. By
+    Copson's inequality (Hardy, Littlewood, Polya, Inequalities, Theorem 331) the matrix
+    ``min(I, J)`` is dominated by the diagonal ``4 I^2``. So the jitter at the i-th different
+    point is at least ``2^-50 (i + 4 d + 16)^2``, twice that bound, however many points follow; in
+    two dimensions the default is larger up to 311 points. A kernel that is less accurate, such as
+    one that expands squared distances of far points, needs a larger jitter. The rounding of f and
+    of the sum with the noise is not covered, as everywhere where noise is floating point.
 
     Examples
     --------
@@ -416,6 +460,7 @@ class GaussianProcessOracle(CuratedFunction):
         )
         self.mu = self.sensitivity / self.sigma
         self._asked = np.empty((0, self._records.shape[1]))
+        self._sizes = np.empty(0)
         self._place: dict[bytes, int] = {}
         self._factor = np.empty((0, 0))
         self._normals = np.empty(0)
@@ -444,9 +489,14 @@ class GaussianProcessOracle(CuratedFunction):
         """Draw the process at new points given its values at the old ones."""
         old, n = self._factor, len(self._normals)
         q = len(new)
-        inner = self._matrix(new, new) + self._jitter * np.eye(q)
-        cross = solve_triangular(old, self._matrix(self._asked, new), lower=True) if n else None
-        if cross is not None:
+        sizes = self._lengths(new, self.sigma)
+        needed = 2.0**-50 * (np.arange(n + 1, n + q + 1) + self._roundings) ** 2
+        inner = self._matrix(new, new) / sizes[:, None] / sizes
+        inner += np.diag(np.maximum(self._jitter, needed))
+        cross = None
+        if n:
+            known = self._matrix(self._asked, new) / self._sizes[:, None] / sizes
+            cross = solve_triangular(old, known, lower=True)
             inner = inner - cross.T @ cross
         factor = np.zeros((n + q, n + q))
         factor[:n, :n] = old
@@ -454,8 +504,8 @@ class GaussianProcessOracle(CuratedFunction):
             factor[n:, n:] = cholesky((inner + inner.T) / 2, lower=True)
         except np.linalg.LinAlgError as error:
             raise np.linalg.LinAlgError(
-                "the kernel matrix of the points must be positive semidefinite to within "
-                f"jitter={self._jitter:g}: {error}"
+                "the kernel matrix of the points must be positive semidefinite to within its "
+                f"rounding and jitter={self._jitter:g}: {error}"
             ) from error
         if cross is not None:
             factor[n:, :n] = cross.T
@@ -464,9 +514,10 @@ class GaussianProcessOracle(CuratedFunction):
             shape=(q,), parallel=self._place,
         )  # fmt: skip
         normals = np.append(self._normals, gaussian_noise(q, sigma=1.0, rng=self._rng))
-        noise = self.sigma * (factor[n:] @ normals)
+        noise = self.sigma * sizes * (factor[n:] @ normals)
         self._answers = np.append(self._answers, self._exact(new) + noise)
         self._asked = np.vstack([self._asked, new])
+        self._sizes = np.append(self._sizes, sizes)
         self._factor, self._normals = factor, normals
 
 

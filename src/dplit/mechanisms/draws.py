@@ -79,6 +79,12 @@ class Listener(Protocol):
     def stepped(self, of: Any, added: Any) -> None:
         """Hear of one step of the last draw; ``added`` is the noise."""
 
+    def missed(self) -> None:
+        """Hear that somebody else drew, in a thread in which no ledger is open."""
+
+
+#: All that are open in this process, whatever the thread.
+_ANYWHERE: list[Listener] = []
 
 _OPEN: ContextVar[tuple[Listener, ...]] = ContextVar("dplit_ledgers", default=())
 
@@ -107,12 +113,15 @@ def current_part() -> str | None:
 
 def listen(listener: Listener) -> Any:
     """Open one ledger more; returns what ``stop`` wants."""
-    return _OPEN.set((*_OPEN.get(), listener))
+    _ANYWHERE.append(listener)
+    return _OPEN.set((*_OPEN.get(), listener)), listener
 
 
 def stop(token: Any) -> None:
     """Undo one ``listen``."""
-    _OPEN.reset(token)
+    before, listener = token
+    _ANYWHERE.remove(listener)
+    _OPEN.reset(before)
 
 
 def record_draw(mechanism: Mechanism, purpose: str, *, of: Any = None, **facts: Any) -> None:
@@ -123,6 +132,8 @@ def record_draw(mechanism: Mechanism, purpose: str, *, of: Any = None, **facts: 
     """
     open_ledgers = _OPEN.get()
     if not open_ledgers:
+        for one in tuple(_ANYWHERE):
+            one.missed()
         return
     asked = {name: value() if callable(value) and name != "stated" else value
              for name, value in facts.items()}  # fmt: skip

@@ -14,6 +14,34 @@ from dplit import claims
 from dplit.notebook import cells as _cells
 from dplit.notebook.cells import ParameterError, Run, archived
 from dplit.notebook.figures import style
+from dplit.notebook.provenance import _find_project_file
+
+#: Archived results that lessons draw from, which a run in another folder does not find.
+_NEEDS = {
+    "erm": ("erm_choice",),
+    "face_off": ("face_off_choice", "rivals"),
+    "margin": ("margin_choice",),
+    "projection": ("projection_choice",),
+    "random_features": ("random_features_choice",),
+    "sketching": ("sketching_choice",),
+}
+
+
+def _check_results(slug: str) -> None:
+    """Refuse at once to run a lesson far from the results that it will ask for."""
+    missing = [name for name in _NEEDS.get(slug, ()) if _results_file(name) is None]
+    if missing:
+        files = ", ".join(f"results/{name}.json" for name in missing)
+        raise FileNotFoundError(
+            f"{slug} draws from {files} of the project, not found from {str(Path.cwd())!r}: run it "
+            f"inside the project (papermill --cwd <project>/notebooks ...) or put {files} there"
+        )
+
+
+def _results_file(name: str) -> Path | None:
+    """Return ``results/<name>.json``, of a checkout or of the working folder."""
+    relative = Path("results") / f"{name}.json"
+    return _find_project_file(relative) or (relative if relative.exists() else None)
 
 
 def lesson_parameters(
@@ -43,7 +71,10 @@ def lesson_parameters(
     ------
     ParameterError
         If a parameter is unknown, has the wrong type or is out of range; the right ones are listed.
+    FileNotFoundError
+        If archived results that the lesson draws from are not found from where it runs.
     """
+    _check_results(slug)
     sources = _cells._executed_cells() if cells is None else list(cells)
     declared: dict[str, tuple[str, str]] = {}
     injected: set[str] = set()

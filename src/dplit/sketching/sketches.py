@@ -31,7 +31,7 @@ from dplit._checks import (
     quiet,
 )
 from dplit._estimators import clip_rows
-from dplit._numerics.blocks import blas
+from dplit._numerics.blocks import one_blas_thread
 from dplit.baselines import reading
 from dplit.features import complex_features, quadratic_features, quantized_features
 from dplit.sketching._exact_sums import (
@@ -76,7 +76,7 @@ def _in_order(
             free.put(tool)
 
     running: deque[Future[_Result]] = deque()
-    with blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(len(tools)) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(len(tools)) as pool:
         try:
             for task in tasks:
                 if len(running) == 2 * len(tools):

@@ -23,6 +23,7 @@ from dplit._checks import (
     check_real_array,
     check_rng,
 )
+from dplit.mechanisms.draws import record_draw
 from dplit.sketching._exact_sums import feature_adder
 from dplit.sketching.release import _exact_sum, additive_mechanism
 from dplit.sketching.sketches import SketchMap
@@ -99,6 +100,7 @@ def noisy_subsampled_sum(
     :mod:`dplit.sketching.subsampling.gaussian`. Research noise, no release.
     """
     values = check_finite_array("features", features, ndim=2)
+    record_draw("secret", "masks of the features", scale=1.0, shape=values.shape)
     masks = _draw_masks(law, len(values), rng=check_rng(mask_rng))
     total = subsampled_sum(values, masks, alpha=law.alpha)
     return additive_mechanism(total, noise=noise, scale=scale, rng=rng)

@@ -1,0 +1,145 @@
+"""What a budget is spent on around a private estimator, as a ledger hears it."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import parallel_config
+from sklearn.base import clone
+from sklearn.ensemble import BaggingRegressor
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from dplit._checks import Array
+from dplit.audit import ledger
+from dplit.baselines import PrivatePCA, SufficientStatisticsRegressor
+from dplit.streams import stream
+
+#: The delta of every fit, and of what is composed of them.
+DELTA = 1e-5
+
+_RECORDS = 500
+
+
+class Spending(NamedTuple):
+    """One way to use an estimator of epsilon 1: releases that were made, and their epsilon."""
+
+    way: str
+    releases: int
+    epsilon: float
+
+
+def _table(seed: int) -> tuple[Array, Array]:
+    rng = stream(seed, "audits-spending", "data")
+    X = rng.uniform(-0.7, 0.7, (_RECORDS, 2))
+    return X, X @ [0.5, -0.5]
+
+
+def _model(random_state: Any = None) -> SufficientStatisticsRegressor:
+    return SufficientStatisticsRegressor(
+        data_norm=1.0, bounds=(-1.0, 1.0), delta=DELTA, random_state=random_state
+    )
+
+
+def _ways(seed: int) -> dict[str, Callable[[], Any]]:
+    X, y = _table(seed)
+    once, again = _model(), _model()
+
+    def twice() -> None:
+        again.fit(X, y).fit(X, y)
+
+    def two_models() -> None:
+        _model().fit(X, y)
+        PrivatePCA(data_norm=1.0, delta=DELTA, neighboring="add_remove").fit(X)
+
+    grid = GridSearchCV(_model(), {"alpha": [1.0, 10.0, 100.0]}, cv=3)
+    return {
+        "one fit": lambda: once.fit(X, y),
+        "its predictions, a copy, a clone that is not fitted": lambda: (
+            copy.deepcopy(once).predict(X),
+            clone(once),
+        ),
+        "a second fit of the same object": twice,
+        "two models of one table": two_models,
+        "cross_val_score, five folds": lambda: cross_val_score(_model(), X, y, cv=5),
+        "GridSearchCV, three settings, three folds": lambda: grid.fit(X, y),
+        "BaggingRegressor, ten members": lambda: BaggingRegressor(_model()).fit(X, y),
+    }
+
+
+def spending(seed: int) -> list[Spending]:
+    """Run each way with a ledger open; a release is a fit, whatever its number of draws.
+
+    The ledger takes all fits to see all records. A record is in four of five training folds, and
+    what it loses is less; scores of a cross-validation are not noised at all, and no ledger hears
+    of them.
+    """
+    found = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        for way, use in _ways(seed).items():
+            with ledger() as book:
+                use()
+            first = sum(draw.purpose.startswith("second moments") for draw in book)
+            found.append(Spending(way, first, book.epsilon(delta=DELTA) if len(book) else 0.0))
+    return found
+
+
+def scaler_moves(seed: int) -> tuple[float, float]:
+    """How far one record moves what the noise hides, over the sensitivity that it was made for.
+
+    Of the estimator alone, and behind a StandardScaler, which reads mean and deviation off all
+    records: one far record shrinks everybody else.
+    """
+    X, y = _table(seed)
+    other = X.copy()
+    other[0] = 1e3
+
+    def largest(model: Any) -> float:
+        seen: list[tuple[Any, float]] = []
+
+        def watch(draw: Any, of: Any, _: Any) -> None:
+            seen.append((np.array(of), draw.sensitivity))
+
+        with ledger(watch):
+            model.fit(X, y)
+            model.fit(other, y)
+        half = len(seen) // 2
+        pairs = zip(seen[:half], seen[half:], strict=True)
+        return max(float(np.linalg.norm(one - two)) / moved for (one, moved), (two, _) in pairs)
+
+    replacing = _model().set_params(neighboring="replace_one")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return largest(replacing), largest(make_pipeline(StandardScaler(), replacing))
+
+
+def clones_differ(seed: int) -> tuple[float, float]:
+    """Distance of two clones' coefficients after a fit to the same table.
+
+    With a ``Generator`` as ``random_state``, which clone copies *with its state*: both add the same
+    noise, so that the difference of two releases has none. And with None.
+    """
+    X, y = _table(seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+
+        def distance(random_state: Any) -> float:
+            one, two = (clone(_model(random_state)).fit(X, y) for _ in range(2))
+            return float(np.linalg.norm(one.coef_ - two.coef_))
+
+        return distance(stream(seed, "audits-spending", "noise")), distance(None)
+
+
+def missed_in_threads(seed: int) -> tuple[int, int]:
+    """Draws of a cross-validation on two threads that a ledger heard, and that it missed."""
+    X, y = _table(seed)
+    with warnings.catch_warnings(), parallel_config("threading"), ledger() as book:
+        warnings.simplefilter("ignore", UserWarning)
+        cross_val_score(_model(), X, y, cv=4, n_jobs=2)
+    return len(book), book.unheard

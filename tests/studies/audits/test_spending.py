@@ -1,0 +1,39 @@
+"""What the page on budgets says, number by number, by a second route where there is one."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("dp_accounting")
+
+from dplit.accounting import composed_epsilon
+from dplit.mechanisms import gaussian_sigma
+from dplit_studies.audits import spending
+
+
+def test_ways_cost_what_so_many_fits_cost_together() -> None:
+    """Against the composition of equal Gaussian releases, at another door than the ledger's."""
+    found = {one.way: one for one in spending.spending(0)}
+    assert [one.releases for one in found.values()] == [1, 0, 2, 2, 5, 10, 10]
+    sigma = gaussian_sigma(epsilon=1.0, delta=spending.DELTA)
+    for one in found.values():
+        if not one.releases:
+            assert one.epsilon == 0.0
+            continue
+        alone = {"sigma": sigma, "sensitivity": 1.0, "steps": one.releases}
+        together = composed_epsilon(delta=spending.DELTA, **alone)
+        assert one.epsilon == pytest.approx(together, rel=1e-3)
+
+
+def test_a_scaler_moves_what_one_record_must_not() -> None:
+    alone, scaled = spending.scaler_moves(0)
+    assert alone <= 1.0 < 6.0 < scaled
+
+
+def test_clones_share_the_noise_of_a_generator() -> None:
+    same, fresh = spending.clones_differ(0)
+    assert same == 0.0 < fresh
+
+
+def test_threads_are_missed() -> None:
+    assert spending.missed_in_threads(0) == (0, 8)
