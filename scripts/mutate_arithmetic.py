@@ -52,7 +52,7 @@ LIMIT = 10 * PATIENCE
 WRITTEN = "test_small_changes.py"
 #: Tests that compute in the process that they start in; others start programs or a browser.
 TESTS = (
-    "accounting", "mechanisms", "numerics", "test_checks.py", "test_estimators.py", "baselines",
+    "accounting", "mechanisms", "numerics", "test_checks.py", "test_estimators.py", "test_records.py", "baselines",
     "audit", "random_features", "sketching", "margin", "erm", "projection", "features", "audits",
     "face_off",
     "test_bad_arguments.py", "test_streams.py", "test_front_door.py", "test_trials.py", WRITTEN,
@@ -60,7 +60,7 @@ TESTS = (
 
 #: What privacy depends on: sensitivities, accounting, mechanisms, releases, estimators.
 FILES = (
-    "_checks.py", "_estimators.py", "_numerics/exact.py", "_numerics/rounding.py",
+    "_checks.py", "_estimators.py", "_records.py", "_numerics/exact.py", "_numerics/rounding.py",
     "accounting/*.py", "mechanisms/*.py", "baselines/*.py", "erm/estimators.py", "erm/release.py",
     "erm/repairs.py", "erm/stability.py", "margin/compressed.py", "margin/covers.py",
     "margin/descent.py", "margin/estimators.py", "margin/exponential.py", "margin/selection.py",

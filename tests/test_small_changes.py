@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from dplit._checks import _LARGEST_NUMBER, _number
-from dplit._estimators import _through_door, nearest_center
+from dplit._checks import _LARGEST_NUMBER, as_number
+from dplit._estimators import nearest_center
+from dplit._records import _door
 
 
 def test_the_nearest_centre_is_nearest_in_all_coordinates() -> None:
@@ -25,12 +26,12 @@ def test_the_nearest_centre_is_nearest_in_all_coordinates() -> None:
 def test_only_what_is_beyond_the_floats_becomes_the_largest_number() -> None:
     """Kills an infinity that is read as a number, a NaN that is read as one, and whole numbers
     beyond 2**53, which no float is, that are read as the largest."""
-    assert _number(10**400) == _LARGEST_NUMBER
-    assert _number(-(10**400)) == -_LARGEST_NUMBER
-    assert _number(math.inf) == math.inf
-    assert math.isnan(_number(math.nan))
-    assert _number(2**53 + 1) == 2.0**53
-    assert _number(Decimal("0.1")) == 0.1
+    assert as_number(10**400) == _LARGEST_NUMBER
+    assert as_number(-(10**400)) == -_LARGEST_NUMBER
+    assert as_number(math.inf) == math.inf
+    assert math.isnan(as_number(math.nan))
+    assert as_number(2**53 + 1) == 2.0**53
+    assert as_number(Decimal("0.1")) == 0.1
 
 
 class Table:
@@ -45,8 +46,8 @@ class Table:
 def test_tables_and_long_doubles_pass_the_door() -> None:
     """Kills a table that is taken for a frame, and a long double that is no float."""
     table = Table()
-    assert _through_door("X", table, numeric=True) is table
+    assert _door(table) is table
     largest = np.array([[np.finfo(np.longdouble).max, 1.0]], np.longdouble)
-    found = _through_door("X", largest, numeric=True)
+    found = _door(largest)
     assert found.dtype == np.float64
     assert np.isfinite(found).all()

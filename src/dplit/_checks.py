@@ -148,10 +148,15 @@ quiet = np.errstate(all="ignore")
 _LARGEST_NUMBER = sys.float_info.max
 
 
-def _number(value: Any) -> float | complex:
-    """Return one entry of a container as a float, or as a complex number if it is one."""
+def as_number(value: Any) -> float | complex:
+    """Return one entry of a container as a float, or as a complex number if it is one.
+
+    Dates and durations are none, although NumPy's can be counted in nanoseconds.
+    """
+    if isinstance(value, (np.datetime64, np.timedelta64)):
+        raise TypeError("dates and durations are no numbers")
     if isinstance(value, (complex, np.complexfloating)):
-        return complex(_number(value.real), _number(value.imag))
+        return complex(as_number(value.real), as_number(value.imag))
     try:
         number = float(value)
     except OverflowError:
@@ -170,13 +175,13 @@ def as_numbers(name: str, value: Any) -> NDArray[Any]:
     """
     try:
         array = np.asarray(value)
-    except OverflowError:  # some integers beside floats
+    except (OverflowError, TypeError):  # some integers beside floats, dates beside numbers
         array = np.asarray(value, dtype=object)
     except ValueError as error:  # ragged nested lists
         raise ValueError(f"{name} must be a rectangular array: {error}") from error
     if array.dtype.kind == "O":
         try:
-            numbers = np.array([_number(entry) for entry in array.ravel().tolist()])
+            numbers = np.array([as_number(entry) for entry in array.ravel().tolist()])
         except TypeError as error:
             raise TypeError(
                 f"{name} must be numeric, got {name} of dtype object: {error}"

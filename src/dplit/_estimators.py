@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
 from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
@@ -16,10 +17,55 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.utils import Tags, gen_batches
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from dplit._checks import as_numbers, check_finite_array, check_positive, check_real_array
+from dplit._checks import check_finite_array, check_positive, check_real_array
+from dplit._records import fitted_records
+
+# A fit that is whole or none.
+
+
+_Model = TypeVar("_Model")
+_Fit = TypeVar("_Fit", bound=Callable[..., Any])
+
+#: What a fit sets beside the attributes that end in an underscore.
+_HIDDEN = {"_ends", "_how", "_map", "_n_features_out"}
+
+
+def _kept(estimator: Any) -> dict[str, Any]:
+    """Return what an estimator holds beside what it was fitted to."""
+    return {
+        name: value
+        for name, value in vars(estimator).items()
+        if name not in _HIDDEN and not (name.endswith("_") and not name.startswith("__"))
+    }
+
+
+@contextmanager
+def fitting(estimator: _Model) -> Iterator[_Model]:
+    """Give a copy without fitted attributes to be fitted, and then its attributes to the estimator.
+
+    Until then the estimator has none: an interruption, wherever it comes, leaves it unfitted, and
+    no guarantee of one fit stands beside numbers of another.
+    """
+    estimator.__dict__ = _kept(estimator)
+    draft = object.__new__(type(estimator))
+    draft.__dict__.update(vars(estimator))
+    yield draft
+    vars(estimator).update(vars(draft))  # one call, which no signal divides
+
+
+def whole(fit: _Fit) -> _Fit:
+    """Make a method ``fit`` that sets all of its attributes or none; see :func:`fitting`."""
+
+    @functools.wraps(fit)
+    def fitted(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with fitting(self) as draft:
+            fit(draft, *args, **kwargs)
+        return self
+
+    return cast("_Fit", fitted)
+
 
 # Boxes that hold the data: stated by the caller, never read from the records.
 
@@ -54,7 +100,11 @@ class Box(NamedTuple):
 
 
 def check_box(bounds: Any, n_features: int) -> Box:
-    """Return the box of ``bounds = (low, high)``, two numbers or rows of ``n_features`` each."""
+    """Return the box of ``bounds = (low, high)``, two numbers or rows of ``n_features`` each.
+
+    Two pairs for two columns could be meant column by column. Where both readings make a box, the
+    lowest and the highest ends must be two arrays, which nobody writes for a column.
+    """
     if bounds is None:
         raise ValueError(
             "bounds must be given as (lowest, highest): bounds read from the data are not private, "
@@ -69,6 +119,14 @@ def check_box(bounds: Any, n_features: int) -> Box:
             f"got bounds={bounds!r}"
         )
     low, high = (np.broadcast_to(end, n_features) for end in ends)
+    plain = not all(isinstance(end, np.ndarray) for end in bounds) or isinstance(bounds, np.ndarray)
+    paired = n_features == 2 and all(end.ndim == 1 and end[0] < end[1] for end in ends)
+    if paired and plain and np.all(low < high):
+        raise ValueError(
+            "bounds of two columns can be read in two ways, by ends or by columns: for ends write "
+            "(numpy.array([LOWEST, LOWEST]), numpy.array([HIGHEST, HIGHEST])), "
+            f"got bounds={bounds!r}"
+        )
     half = high / 2 - low / 2
     if not np.all((low < high) & (half > 0)):
         raise ValueError(f"bounds must be increasing, got bounds={bounds!r}")
@@ -87,11 +145,14 @@ def spawn_generators(random_state: RandomState, count: int) -> list[np.random.Ge
     ``None`` takes entropy from the operating system for each: what is published of one (features,
     projections, starting points) tells nothing of another (the noise). An integer gives the same in
     every call. A ``Generator`` is asked to spawn, so that two fits of one estimator differ while
-    two clones (which copy its state) agree. A ``RandomState`` gives four words of entropy and
-    advances.
+    two clones (which copy its state) agree. A ``RandomState``, or a ``Generator`` that cannot spawn
+    since its bits come from a key, gives four words of entropy and advances.
     """
     if isinstance(random_state, np.random.Generator):
-        return random_state.spawn(count)
+        if hasattr(random_state.bit_generator.seed_seq, "spawn"):
+            return random_state.spawn(count)
+        words = random_state.integers(0, 2**32, size=4, dtype=np.uint32)
+        return np.random.default_rng(words).spawn(count)
     if isinstance(random_state, np.random.RandomState):
         words = random_state.randint(0, 2**32, size=4, dtype=np.uint32)
         return np.random.default_rng(words).spawn(count)
@@ -172,56 +233,6 @@ def lowered(coef: NDArray[np.float64]) -> tuple[NDArray[np.float64], Any]:
     return coef[..., :-1], coef[..., -1]
 
 
-def validated(estimator: BaseEstimator, *arrays: ArrayLike, **rules: Any) -> Any:
-    """Return what scikit-learn's ``validate_data`` returns, in silence.
-
-    It adds up the entries to see whether all are finite, and warns where large entries of two signs
-    meet: one record would decide whether it does. Numbers beyond the floats come in by the door
-    that all input takes; labels of classes are no numbers. What it refuses it prints, where numbers
-    are complex or records have not two axes: these are refused here, by their names.
-    """
-    numeric = 1 + bool(rules.get("y_numeric"))
-    doors = [
-        _through_door(name, array, k < numeric)
-        for k, (name, array) in enumerate(zip("Xy", arrays, strict=False))
-    ]
-    with np.errstate(all="ignore"):
-        return validate_data(estimator, *doors, **rules)
-
-
-def _through_door(name: str, array: Any, numeric: bool) -> Any:
-    """Return records or labels of which no refusal of scikit-learn would quote an entry.
-
-    Columns keep their names, and labels that are no numbers stay as they are.
-    """
-    if array is None:
-        return None
-    framed = hasattr(array, "columns") and hasattr(array, "to_numpy")
-    values: Any = array
-    dense = not issparse(array)
-    try:
-        if dense:
-            values = array.to_numpy() if framed else np.asarray(array)
-    except (OverflowError, ValueError):  # integers beyond the floats, or rows of unlike lengths
-        values = array = as_numbers(name, array)
-    if numeric and dense and (values.dtype.kind in "OUS" or values.dtype.itemsize > 8):
-        values = as_numbers(name, values)
-        array = type(array)(values, **_named_columns(array)) if framed else values
-    if values.dtype.kind == "c":
-        raise ValueError(f"Complex data not supported: {name} must be real")
-    if name == "X" and values.ndim != 2:
-        raise ValueError(
-            f"X must have two axes (n_samples, n_features), got X with {values.ndim}. Reshape your "
-            "data: X.reshape(-1, 1) for one column, X.reshape(1, -1) for one record"
-        )
-    return array
-
-
-def _named_columns(frame: Any) -> dict[str, Any]:
-    """Return the argument by which a frame of pandas or of polars is told its columns."""
-    return {"columns" if hasattr(frame, "iloc") else "schema": frame.columns}
-
-
 def check_regression(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return real finite records (n, d) and labels (n,) in float64."""
     rows, labels = check_real_array("X", X, 2), check_real_array("y", y, 1)
@@ -231,21 +242,28 @@ def check_regression(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[
 
 
 def dp_statement(
-    epsilon: float, delta: float, change: str, *, random_state: RandomState = None
-) -> str:
+    epsilon: float, delta: float, change: str, *, random_state: RandomState = None,
+    labelled: bool = False,
+) -> str:  # fmt: skip
     """Return the sentences of ``privacy_statement_``.
 
     ``change`` says what neighbours are and what is public, as in "replacing one of 100 records
-    (...)". Any ``random_state`` but None voids the guarantee, and the statement says so.
+    (...)". Any ``random_state`` but None voids the guarantee, and the statement says so. Where
+    records are ``labelled``, it says what one without a label does.
     """
     seed = (
         "The noise came from the operating system's entropy"
         if random_state is None
         else "This fit had a fixed random_state, which voids the guarantee"
     )
+    silent, none = ("", "")
+    if labelled:
+        silent = " A record without a label that can be read contributes nothing."
+        none = ", or in which no record has a label,"
     return (
-        f"({epsilon:.4g}, {delta:g})-differential privacy for {change}. Outside the guarantee: "
-        "that data which are not finite, empty or of the wrong shape are refused before anything "
+        f"({epsilon:.4g}, {delta:g})-differential privacy for {change}.{silent} Outside the "
+        "guarantee: that data which are not finite, empty or of the wrong shape"
+        f"{none} are refused before anything "
         f"is computed, and time and memory. {seed}; it is floating-point research noise."
     )
 
@@ -257,8 +275,9 @@ def state_guarantee(
     estimator.epsilon_, estimator.delta_ = float(epsilon), float(delta)
     estimator.neighboring_ = neighboring
     estimator.privacy_statement_ = dp_statement(
-        estimator.epsilon_, estimator.delta_, change, random_state=estimator.random_state
-    )
+        estimator.epsilon_, estimator.delta_, change, random_state=estimator.random_state,
+        labelled=isinstance(estimator, (ClassifierMixin, RegressorMixin)),
+    )  # fmt: skip
 
 
 def only_replacement(neighboring: str, reason: str) -> None:
@@ -269,32 +288,23 @@ def only_replacement(neighboring: str, reason: str) -> None:
         )
 
 
-def binary_signs(
-    y: ArrayLike, classes: ArrayLike | None = None
-) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Return the two classes, and -1 for the first of them and 1 for the second.
-
-    With ``classes`` the pair is public, in the given order: nothing is learnt from ``y``, which may
-    hold only one of them, and every other label counts as the first. Without, the pair is read off
-    ``y``, sorted, and so is treated as public.
+def signs_of(places: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return 1 for the second of two classes, and -1 for the first; what is neither counts for
+    nothing, by the row of zeros that :func:`silenced` makes of its record.
     """
-    labels = np.asarray(y)
-    if classes is None:
-        check_classification_targets(y)
-        found = np.unique(labels)
-        if len(found) > 2:
-            raise ValueError(
-                "Only binary classification is supported. The type of the target is "
-                f"{type_of_target(y)}."
-            )
-        if len(found) < 2:
-            raise ValueError("y must hold two classes unless classes is given, got one class")
-        pair = found
-    else:
-        pair = np.asarray(classes)
-        if pair.shape != (2,) or pair[0] == pair[1]:
-            raise ValueError(f"classes must be two labels, got classes={classes!r}")
-    return pair, np.where(labels == pair[1], 1.0, -1.0)
+    return np.where(places == 1, 1.0, -1.0)
+
+
+def silenced(rows: NDArray[Any], known: NDArray[np.bool_]) -> NDArray[Any]:
+    """Return rows (n, d), which are changed, with zeros for records without a label.
+
+    A row of zeros pulls at no linear model: it adds nothing to moments and gradients, and a
+    constant to a risk. It is a row that the mechanism takes from anybody, made of its own record
+    alone, so that neighbours stay neighbours and no sensitivity changes; and the record is still
+    counted where the number of records is public.
+    """
+    rows[~known] = 0.0
+    return rows
 
 
 # How private estimators predict: linear scores, scores in features, the sign of a score.
@@ -303,12 +313,8 @@ def binary_signs(
 # rows whose features are in memory at a time
 BATCH = 4096
 
-
-def fitted_records(estimator: BaseEstimator, X: ArrayLike) -> NDArray[np.float64]:
-    """Return finite records with the columns that ``estimator`` was fitted to."""
-    check_is_fitted(estimator)
-    records: NDArray[np.float64] = validated(estimator, X, dtype=np.float64, reset=False)
-    return records
+#: Differences of records and centres that are in memory at a time.
+GAPS = 1 << 20
 
 
 def linear_scores(estimator: Any, X: ArrayLike) -> NDArray[np.float64]:
@@ -390,7 +396,7 @@ class ClippedLinearClassifier(
 ):
     """A classifier of two classes by one linear score of rows clipped to ``data_norm``."""
 
-    data_norm: float | None
+    data_norm_: float
     coef_: NDArray[np.float64]
     intercept_: float
 
@@ -407,7 +413,7 @@ class ClippedLinearClassifier(
         ndarray of shape (n_samples,)
             ``X @ coef_ + intercept_`` for the clipped records.
         """
-        rows = clip_rows(fitted_records(self, X), stated_norm(self.data_norm))
+        rows = clip_rows(fitted_records(self, X), self.data_norm_)
         return np.asarray(rows @ self.coef_ + self.intercept_)
 
 
@@ -469,8 +475,11 @@ class CenterEstimator(
         -------
         ndarray of shape (n_samples, n_clusters)
         """
-        gaps = fitted_records(self, X)[:, None, :] - self.cluster_centers_[None]
-        return np.asarray(np.linalg.norm(gaps, axis=2))
+        records, centers = fitted_records(self, X), self.cluster_centers_
+        found = np.empty((len(records), len(centers)))
+        for part in gen_batches(len(records), max(1, GAPS // centers.size)):
+            found[part] = np.linalg.norm(records[part][:, None, :] - centers, axis=2)
+        return found
 
 
 class ComponentsEstimator(

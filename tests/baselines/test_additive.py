@@ -19,6 +19,7 @@ from dplit import (
     PrivateAdditiveClassifier,
     PrivateAdditiveRegressor,
 )
+from dplit._records import classified_records
 from dplit.baselines import noisy_gradient_descent, objective_penalty
 from dplit.baselines._acceleration import Schedule, accelerated_descent
 from dplit.streams import stream
@@ -171,7 +172,8 @@ def test_a_classifier_is_the_estimator_of_its_number_of_classes_on_the_features(
         assert f"(0.7, {delta:g})" in model.privacy_statement_
     model = _classifier(epsilon=0.7, n_hats=4).fit(X, three)
     plain = NoisyGradientClassifier(**given)
-    plain._fit(rows, three, spread=model._spread())
+    told = classified_records(plain, rows, three, None, binary=False)
+    plain._fit(*told, spread=model._spread())
     np.testing.assert_array_equal(model.coef_, plain.coef_)
     for part in ("one of 600 records", "3 labels are taken", "stated box", "random_state"):
         assert part in model.privacy_statement_, part
@@ -185,7 +187,8 @@ def test_two_classes_descend_where_double_precision_would_demand_a_larger_penalt
     for labels in (y > 6.0, y > 2.0):
         model = _classifier(epsilon=100.0, classes=(False, True)).fit(X, labels)
         plain = NoisyGradientClassifier(classes=(False, True), **given)
-        plain._fit(rows, labels, spread=model._spread())
+        told = classified_records(plain, rows, labels, plain.classes, binary=False)
+        plain._fit(*told, spread=model._spread())
         np.testing.assert_allclose(model.coef_, plain.coef_[1] - plain.coef_[0])
         difference = plain.decision_function(rows[:50])
         np.testing.assert_allclose(model.decision_function(X[:50]), difference)

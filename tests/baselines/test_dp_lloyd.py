@@ -204,7 +204,9 @@ def test_noise_of_sums_and_counts_has_its_scales(noise, delta):
 
 
 def test_public_start_is_spread_and_needs_no_data():
-    points = spread_centers(4, 2, bounds=([0.0, 10.0], [1.0, 30.0]), rng=np.random.default_rng(0))
+    points = spread_centers(
+        4, 2, bounds=(np.array([0.0, 10.0]), np.array([1.0, 30.0])), rng=np.random.default_rng(0)
+    )
     assert ((points >= [0.25, 15.0]) & (points <= [0.75, 25.0])).all()
     unit = (points - [0.5, 20.0]) / [0.5, 10.0]
     gaps = np.linalg.norm(unit[:, None] - unit[None], axis=2) + 9 * np.eye(4)

@@ -12,9 +12,10 @@ from scipy.special import log_softmax
 from scipy.stats import kstest
 
 from dplit import NoisyGradientClassifier
+from dplit._records import classified_records
 from dplit.baselines import gradient_classifier
 from dplit.baselines._acceleration import Schedule, _Scored, accelerated_descent, descent_schedule
-from dplit.baselines.gradient_classifier import _class_indices, _softmax, _softmax_loss_derivative
+from dplit.baselines.gradient_classifier import _softmax, _softmax_loss_derivative
 from dplit.mechanisms import gaussian_sigma
 from dplit.streams import stream
 
@@ -190,15 +191,18 @@ def test_units_of_the_records_do_not_matter_and_new_ones_are_clipped() -> None:
     np.testing.assert_allclose(one.decision_function(far), one.decision_function(near))
 
 
-def test_classes_keep_their_order_and_other_labels_count_as_the_first() -> None:
-    told, place = _class_indices(["x", "b", "a", "c"], ("c", "a", "b"))
+def test_classes_keep_their_order_and_other_labels_count_for_nothing() -> None:
+    model, X = _model(classes=("c", "a", "b")), np.eye(4)
+    _, told, place = classified_records(model, X, ["x", "b", "a", "c"], model.classes, binary=False)
     assert told.tolist() == ["c", "a", "b"]
-    assert place.tolist() == [0, 2, 1, 0]
-    told, place = _class_indices([3, 1, 2, 3])
+    assert place.tolist() == [-1, 2, 1, 0]
+    _, told, place = classified_records(model, X, [3, 1, 2, 3], None, binary=False)
     assert (told.tolist(), place.tolist()) == ([1, 2, 3], [2, 0, 1, 2])
     X, y = _data(200)
-    one = _model(classes=("a", "b", "c")).fit(X, y)
-    two = _model(classes=("a", "b", "c")).fit(X, np.where(y == "a", "z", y))
+    one = _model(classes=("a", "b", "c")).fit(X, np.where(y == "a", "z", y))
+    two = _model(classes=("a", "b", "c")).fit(np.where((y == "a")[:, None], 9.0 * X, X), [
+        None if label == "a" else label for label in y
+    ])  # fmt: skip
     np.testing.assert_array_equal(one.coef_, two.coef_)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dplit.audit._ledger import Ledger, LedgerError, ledger
 from dplit.audit._nasty_pairs import NeighbourPair, float_sensitivity, nasty_pairs
+from dplit.audit._odd_pairs import container_pairs
 from dplit.audit._side_channels import SideChannel, SideChannelReport, side_channels
 from dplit.audit.controls import Controls, EventAudit, audit_event, audit_hits, run_controls
 from dplit.audit.events import (
@@ -36,6 +37,7 @@ __all__ = [
     "audit_hits",
     "chi_square_noise_test",
     "clopper_pearson",
+    "container_pairs",
     "delta_lower_bound",
     "epsilon_lower_bound",
     "float_sensitivity",

@@ -18,11 +18,12 @@ from dplit._checks import (
     check_iterable,
     check_positive,
 )
+from dplit._records import is_missing
 
 Relation = Literal["add_remove", "replace_one", "replace_entry"]
 
 
-_Data = tuple[NDArray[Any], ...]
+_Data = tuple[Any, ...]
 
 _HUGE, _DENORMAL = 1e308, 5e-324
 
@@ -40,8 +41,9 @@ class NeighbourPair:
         What is nasty about them.
     relation : {"add_remove", "replace_one", "replace_entry"}
         One record more or less, one record other, or one entry of the first array other.
-    data, neighbour : tuple of ndarray
-        Arrays with one row or entry for each record, as ``(X,)`` or ``(X, y)``.
+    data, neighbour : tuple of ndarray, list, frame or column
+        With one row or entry for each record, as ``(X,)`` or ``(X, y)``; frames and columns of
+        pandas or polars.
 
     Examples
     --------
@@ -61,13 +63,49 @@ class NeighbourPair:
             raise ValueError(f"the pair {self.name!r} must be neighbours under {self.relation}")
 
 
+def rows_of(part: Any) -> NDArray[Any]:
+    """Return what a container holds: an array as it is, of others each row or entry by itself."""
+    if isinstance(part, np.ndarray):
+        return part
+    if hasattr(part, "itertuples"):  # pandas
+        rows = list(part.itertuples(index=False, name=None))
+    elif hasattr(part, "rows"):  # polars
+        rows = part.rows()
+    else:
+        rows = part if isinstance(part, list) else part.to_list()
+    wide = len(rows) > 0 and all(isinstance(row, (list, tuple)) for row in rows)
+    found = np.empty((len(rows), len(rows[0])) if wide else len(rows), object)
+    for index, row in enumerate(rows):
+        found[index] = row
+    plain = all(type(entry) is float for entry in found.ravel())
+    return found.astype(np.float64) if plain else found
+
+
+def _differ(one: Any, other: Any) -> bool:
+    """Whether two entries are different: 1 and True, or two kinds of missing ones, are."""
+    if type(one) is not type(other):
+        return True
+    return not (is_missing(one) and is_missing(other)) and bool(one != other)
+
+
+def _unlike(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which entries of two arrays of one shape differ."""
+    if left.dtype.kind != "O" and right.dtype.kind != "O":
+        return np.asarray(left != right)
+    pairs = zip(left.ravel().tolist(), right.ravel().tolist(), strict=True)
+    return np.array([_differ(*pair) for pair in pairs], bool).reshape(left.shape)
+
+
 def _other_rows(left: _Data, right: _Data) -> NDArray[np.intp]:
     """Return the rows in which two data sets of one size differ."""
-    unlike = [(a != b).reshape(len(a), -1).any(axis=1) for a, b in zip(left, right, strict=True)]
+    unlike = [
+        _unlike(a, b).reshape(len(a), -1).any(axis=1) for a, b in zip(left, right, strict=True)
+    ]
     return np.flatnonzero(np.any(unlike, axis=0))
 
 
 def _are_neighbours(relation: Relation, data: _Data, neighbour: _Data) -> bool:
+    data, neighbour = (tuple(map(rows_of, side)) for side in (data, neighbour))
     long, short = sorted((data, neighbour), key=lambda part: len(part[0]), reverse=True)
     if not len(short[0]):
         return False
@@ -79,8 +117,8 @@ def _are_neighbours(relation: Relation, data: _Data, neighbour: _Data) -> bool:
         return not len(_other_rows(tuple(np.delete(part, row, axis=0) for part in long), short))
     if len(long[0]) != len(short[0]) or len(_other_rows(data, neighbour)) != 1:
         return False
-    labels_kept = all(np.array_equal(a, b) for a, b in zip(data[1:], neighbour[1:], strict=True))
-    one_entry = labels_kept and np.count_nonzero(data[0] != neighbour[0]) == 1
+    labels_kept = not any(_unlike(a, b).any() for a, b in zip(data[1:], neighbour[1:], strict=True))
+    one_entry = labels_kept and np.count_nonzero(_unlike(data[0], neighbour[0])) == 1
     return relation == "replace_one" or one_entry
 
 
@@ -288,10 +326,10 @@ def nasty_pairs(
         named = case._replace(name=f"{case.name} ({place})")
         pairs.append(_pair(named, relation, labels, row))
     found = [pair for pair in pairs if pair is not None]
-    return [*found, *_containers(found[0])]
+    return [*found, *_beyond(found[0])]
 
 
-def _containers(pair: NeighbourPair) -> Iterator[NeighbourPair]:
+def _beyond(pair: NeighbourPair) -> Iterator[NeighbourPair]:
     """Yield a pair again in containers whose numbers have no largest one: its first record has."""
     beyond: dict[str, tuple[Any, Any]] = {
         "10**400 in an array of objects": (object, 10**400),

@@ -8,6 +8,7 @@ a pickle. Each must be the same for neighbours, or happen at rates that the guar
 from __future__ import annotations
 
 import contextlib
+import copy
 import gc
 import hashlib
 import io
@@ -36,10 +37,10 @@ from dplit._checks import (
     check_probability,
     check_rng,
 )
-from dplit.audit._nasty_pairs import NeighbourPair, checked_pairs
+from dplit.audit._nasty_pairs import NeighbourPair, checked_pairs, rows_of
 from dplit.audit.events import epsilon_lower_bound
 
-_Release = Callable[[tuple[NDArray[Any], ...], np.random.Generator], Any]
+_Release = Callable[[tuple[Any, ...], np.random.Generator], Any]
 
 _Distance = Callable[[Any, Any], float]
 
@@ -238,7 +239,7 @@ def _look(released: Any, noised: Sequence[str]) -> _Seen:
 
 
 def _run(
-    release: _Release, data: tuple[NDArray[Any], ...], seed: int, noised: Sequence[str]
+    release: _Release, data: tuple[Any, ...], seed: int, noised: Sequence[str]
 ) -> tuple[_Seen, Any]:
     """Run a release once; return what was seen, and what was released (None if it raised)."""
     printed, released = io.StringIO(), None
@@ -250,7 +251,7 @@ def _run(
     ):
         warnings.simplefilter("always")
         try:
-            released = release(tuple(part.copy() for part in data), np.random.default_rng(seed))
+            released = release(copy.deepcopy(data), np.random.default_rng(seed))
         except Exception as problem:  # whatever it is, the observer sees it
             seen = {
                 "raises": type(problem).__qualname__,
@@ -271,13 +272,13 @@ def _run(
 # --- traces of training values ---------------------------------------------------------------
 
 
-def _traces(pair: NeighbourPair, data: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
+def _traces(pair: NeighbourPair, data: Sequence[Any]) -> NDArray[np.float64]:
     """Return what may have been kept of the data: as given, clipped to unit rows, centred; not
     numbers of several records, which may be public constants.
     """
     found = [np.zeros(0)]
     with np.errstate(all="ignore"):
-        for part in data[:1] if pair.relation == "replace_entry" else data:
+        for part in map(rows_of, data[:1] if pair.relation == "replace_entry" else data):
             if part.dtype.kind == "f":
                 rows = part.reshape(len(part), -1)
                 lengths = np.linalg.norm(rows, axis=1, keepdims=True)
@@ -431,7 +432,7 @@ class _Audit(NamedTuple):
         return _events(left, right), found, raised
 
 
-def _fitted(estimator: Any, data: tuple[NDArray[Any], ...], rng: np.random.Generator) -> Any:
+def _fitted(estimator: Any, data: tuple[Any, ...], rng: np.random.Generator) -> Any:
     """Fit a clone; its seed has a constant number of bytes, and so has its pickle."""
     seed = int(rng.integers(2**30, 2**31))
     return clone(estimator).set_params(random_state=seed).fit(*data)
@@ -440,7 +441,7 @@ def _fitted(estimator: Any, data: tuple[NDArray[Any], ...], rng: np.random.Gener
 def _under(
     setting: Mapping[str, Any],
     release: _Release,
-    data: tuple[NDArray[Any], ...],
+    data: tuple[Any, ...],
     rng: np.random.Generator,
 ) -> Any:
     """Run a release under a user's own setting of floating-point errors."""
@@ -471,7 +472,8 @@ def side_channels(
         A scikit-learn estimator with a ``random_state``, of which clones are fitted, or
         ``release(data, rng)`` that returns anything; ``data`` are the arrays of one side.
     pairs : iterable of NeighbourPair
-        Such as :func:`nasty_pairs` for the relation of the claim.
+        Such as :func:`nasty_pairs` for the relation of the claim, and for what takes tables
+        :func:`container_pairs`.
     noised : sequence of str
         Paths of the attributes that noise covers, with all below them: ``"coef_"``,
         ``"sketch_.sum"``, ``"[0]"`` for the first entry of a tuple, ``""`` for an array that is

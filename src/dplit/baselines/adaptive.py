@@ -17,7 +17,7 @@ from dplit._checks import (
     check_probability,
     quiet,
 )
-from dplit._estimators import RandomState, spawn_generators
+from dplit._estimators import RandomState, spawn_generators, whole
 from dplit._numerics.exact import exact_gram, gram_rounding, grid_rows
 from dplit.baselines.linear import (
     _ClippedLinearRegressor,
@@ -144,6 +144,7 @@ class AdaSSPRegressor(_ClippedLinearRegressor):
         self.fit_intercept = fit_intercept
         self.random_state = random_state
 
+    @whole
     @quiet
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Release the least eigenvalue and the moments of the clipped records, and solve.
@@ -151,7 +152,7 @@ class AdaSSPRegressor(_ClippedLinearRegressor):
         Parameters
         ----------
         X, y : array_like of shapes (n_samples, n_features) and (n_samples,)
-            Finite records and labels.
+            Finite records, and labels; a record without a finite one contributes nothing.
 
         Returns
         -------

@@ -25,15 +25,15 @@ from dplit._checks import (
 from dplit._estimators import (
     BATCH,
     RandomState,
-    fitted_records,
     only_replacement,
     spawn_generators,
     state_guarantee,
     stated_ends,
-    validated,
+    whole,
 )
+from dplit._records import classified_records, fitted_records, labelled_records
 from dplit.baselines._acceleration import Schedule, accelerated_descent, descent_schedule, paced
-from dplit.baselines.gradient_classifier import NoisyGradientClassifier, _class_indices, _softmax
+from dplit.baselines.gradient_classifier import NoisyGradientClassifier, _softmax
 from dplit.baselines.linear import NoisyGradientRegressor, _public_number, _warn_of_noise
 from dplit.baselines.objective import SmoothLoss, objective_noise
 from dplit.baselines.objective_classifier import ObjectivePerturbationClassifier, _objective_penalty
@@ -287,6 +287,7 @@ class PrivateAdditiveRegressor(
         self.public_size = public_size
         self.random_state = random_state
 
+    @whole
     @quiet
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Descend on the features of the clipped records.
@@ -294,14 +295,14 @@ class PrivateAdditiveRegressor(
         Parameters
         ----------
         X, y : array_like of shapes (n_samples, n_features) and (n_samples,)
-            Finite records and labels.
+            Finite records, and labels; a record without a finite one contributes nothing.
 
         Returns
         -------
         PrivateAdditiveRegressor
         """
         low, high = stated_ends(self.bounds)
-        records, labels = validated(self, X, y, dtype=np.float64, y_numeric=True)
+        records, labels = labelled_records(self, X, y)
         rows, norm = self._features(records, _KNOTS if self.n_hats is None else self.n_hats)
         plan = self._schedule(len(rows))
         linear = NoisyGradientRegressor(
@@ -310,7 +311,7 @@ class PrivateAdditiveRegressor(
         )  # fmt: skip
         fitted = linear._publish(
             accelerated_descent(
-                *linear._unit_records(rows, labels), plan, epsilon=self.epsilon,
+                *linear._unit_of(rows, labels), plan, epsilon=self.epsilon,
                 delta=self.delta, rng=spawn_generators(self.random_state, 1)[0],
             )
         )  # fmt: skip
@@ -398,8 +399,9 @@ class PrivateAdditiveClassifier(
         For each category the numbers of its indicator columns, as
         :class:`~dplit.features.hats.HatFeatures` says.
     classes : tuple or None, default=None
-        All labels, in their order. Where they are given nothing is learnt from ``y``: other labels
-        count as the first. None takes them from the data, and then they are **assumed public**.
+        All labels, in their order. Where they are given nothing is learnt from ``y``: a record
+        with another label, or without one, contributes nothing. None takes them from the data, and
+        then they are **assumed public**.
     neighboring : {"replace_one"}, default="replace_one"
         The number of records enters penalty and noise and is public.
     random_state : int, Generator, RandomState or None, default=None
@@ -417,6 +419,7 @@ class PrivateAdditiveClassifier(
         Weights of the features of :class:`~dplit.features.hats.HatFeatures`.
     intercept_ : float or ndarray of shape (n_classes,)
     classes_ : ndarray of shape (n_classes,)
+    loss_ : str
     epsilon_, delta_, neighboring_ : float, float, str
         The guarantee that the fitted attributes satisfy together.
     privacy_statement_ : str
@@ -475,6 +478,7 @@ class PrivateAdditiveClassifier(
         self.neighboring = neighboring
         self.random_state = random_state
 
+    @whole
     @quiet
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit the shapes to the clipped records.
@@ -492,8 +496,8 @@ class PrivateAdditiveClassifier(
         """
         only_replacement(self.neighboring, "the number of records enters the noise and is public")
         check_choice("loss", self.loss, ("logistic", "huberised_hinge"))
-        records, target = validated(self, X, y, dtype=np.float64)
-        self.classes_, _ = _class_indices(target, self.classes)
+        records, self.classes_, places = classified_records(self, X, y, self.classes, binary=False)
+        self.loss_ = self.loss
         epsilon, binary = check_positive("epsilon", self.epsilon), len(self.classes_) == 2
         rows, norm = self._features(records, self._n_knots(len(records), records.shape[1], binary))
         given: dict[str, Any] = {
@@ -505,9 +509,11 @@ class PrivateAdditiveClassifier(
         if penalty is not None:
             fitted = ObjectivePerturbationClassifier(
                 loss=self.loss, smoothing=_CORNER, regularization=penalty, **given
-            ).fit(rows, target)
+            )._fit(rows, self.classes_, places)
         else:
-            fitted = NoisyGradientClassifier(**given)._fit(rows, target, spread=self._spread())
+            fitted = NoisyGradientClassifier(**given)._fit(
+                rows, self.classes_, places, spread=self._spread()
+            )
         self.coef_, self.intercept_ = fitted.coef_, fitted.intercept_
         if binary and penalty is None:  # the score of the second class over the first
             self.coef_ = fitted.coef_[1] - fitted.coef_[0]
@@ -583,10 +589,11 @@ class PrivateAdditiveClassifier(
     def _has_probabilities(self) -> bool:
         """Only the logistic and the softmax loss model probabilities."""
         told = getattr(self, "classes_", () if self.classes is None else self.classes)
-        if self.loss != "logistic" and len(told) < 3:
+        loss = getattr(self, "loss_", self.loss)
+        if loss != "logistic" and len(told) < 3:
             raise AttributeError(
                 "predict_proba needs loss='logistic' or more than two classes: no other loss "
-                f"models probabilities, got loss={self.loss!r}"
+                f"models probabilities, got loss={loss!r}"
             )
         return True
 

@@ -24,9 +24,10 @@ from dplit._estimators import (
     spawn_generators,
     state_guarantee,
     stated_norm,
-    validated,
+    whole,
 )
 from dplit._numerics.exact import exact_gram, gram_rounding, grid_rows
+from dplit._records import validated
 from dplit.mechanisms import gaussian_noise, gaussian_sigma
 from dplit.mechanisms.draws import record_draw
 
@@ -115,6 +116,7 @@ class PrivatePCA(ComponentsEstimator):
         self.neighboring = neighboring
         self.random_state = random_state
 
+    @whole
     @quiet
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Release the noisy moments of the clipped records and take them apart.

@@ -7,7 +7,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 
 from dplit._checks import (
     Neighboring,
@@ -22,14 +21,15 @@ from dplit._checks import (
 from dplit._estimators import (
     RandomState,
     clip_rows,
-    fitted_records,
     lifted,
     lowered,
+    silenced,
     spawn_generators,
     state_guarantee,
     stated_norm,
-    validated,
+    whole,
 )
+from dplit._records import classified_records, fitted_records
 from dplit.baselines._acceleration import Schedule, accelerated_descent, descent_schedule, paced
 from dplit.baselines.linear import _public_number
 from dplit.mechanisms import gaussian_sigma
@@ -47,30 +47,6 @@ _RATE = 2.0
 
 #: Shortest time that learns: in less of it scores of the records differ by less than their noise.
 _SHORTEST = 32.0
-
-
-def _class_indices(
-    y: ArrayLike, classes: ArrayLike | None = None
-) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Return the classes and every label's place among them, 0 for labels that are not.
-
-    With ``classes`` they are public, in the given order. Without, they are read off ``y``, sorted,
-    and so are treated as public.
-    """
-    labels = np.asarray(y)
-    if classes is None:
-        check_classification_targets(y)
-        told = np.unique(labels)
-        if len(told) < 2:
-            raise ValueError("y must hold two classes unless classes is given, got one class")
-    else:
-        told = np.asarray(classes)
-        if told.ndim != 1 or len(told) < 2 or len(np.unique(told)) < len(told):
-            raise ValueError(f"classes must be two or more labels, got classes={classes!r}")
-    place = np.zeros(len(labels), np.intp)
-    for k in range(1, len(told)):
-        place[labels == told[k]] = k
-    return told, place
 
 
 def _softmax(scores: NDArray[Any]) -> NDArray[np.float64]:
@@ -123,8 +99,9 @@ class NoisyGradientClassifier(
     fit_intercept : bool, default=True
         Whether every row gets a constant coordinate as long as ``data_norm``.
     classes : tuple or None, default=None
-        All labels, in their order. Where they are given nothing is learnt from ``y``: other labels
-        count as the first. None takes them from the data, and then they are **assumed public**.
+        All labels, in their order. Where they are given nothing is learnt from ``y``: a record
+        with another label, or without one, contributes nothing. None takes them from the data, and
+        then they are **assumed public**.
     random_state : int, Generator, RandomState or None, default=None
         Source of the noise. None takes entropy from the operating system; anything else is for
         reproduction and voids the privacy guarantee. ``clone`` copies a generator together with
@@ -136,6 +113,8 @@ class NoisyGradientClassifier(
         Weights of the records as they are; two classes have one row each as well.
     intercept_ : ndarray of shape (n_classes,)
     classes_ : ndarray of shape (n_classes,)
+    data_norm_ : float
+        The norm to which records are clipped, new ones too.
     sigma_ : float
         Standard deviation of the noise on each sum of gradients, in unit bounds.
     epsilon_, delta_, neighboring_ : float, float, str
@@ -200,6 +179,7 @@ class NoisyGradientClassifier(
         self.classes = classes
         self.random_state = random_state
 
+    @whole
     @quiet
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Descend on the clipped records.
@@ -215,20 +195,23 @@ class NoisyGradientClassifier(
         -------
         NoisyGradientClassifier
         """
-        return self._fit(X, y, spread=None)
+        return self._fit(*classified_records(self, X, y, self.classes, binary=False), spread=None)
 
-    def _fit(self, X: ArrayLike, y: ArrayLike, *, spread: NDArray[np.float64] | None) -> Self:
+    def _fit(
+        self, records: NDArray[np.float64], classes: NDArray[Any], places: NDArray[np.intp], *,
+        spread: NDArray[np.float64] | None,
+    ) -> Self:  # fmt: skip
         """Fit, on the schedule of public eigenvalues of the rows' second moments if any."""
         norm = stated_norm(self.data_norm)
-        records, target = validated(self, X, y, dtype=np.float64)
-        self.classes_, places = _class_indices(target, self.classes)
+        self.classes_, self.data_norm_ = classes, norm
         unit = clip_rows(records, norm) / norm
         if check_flag("fit_intercept", self.fit_intercept):
             unit = lifted(unit)
         k = len(self.classes_)
         spread = np.full(unit.shape[1], 0.5) if spread is None else spread
         fitted = accelerated_descent(
-            unit, places, self._schedule(len(unit), k, spread), epsilon=self.epsilon,
+            silenced(unit, places >= 0), np.maximum(places, 0),
+            self._schedule(len(unit), k, spread), epsilon=self.epsilon,
             delta=self.delta, derivative=_softmax_loss_derivative, n_scores=k,
             rng=spawn_generators(self.random_state, 1)[0],
         )  # fmt: skip
@@ -287,7 +270,7 @@ class NoisyGradientClassifier(
         return np.asarray(scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores)
 
     def _scores(self, X: ArrayLike) -> NDArray[np.float64]:
-        rows = clip_rows(fitted_records(self, X), stated_norm(self.data_norm))
+        rows = clip_rows(fitted_records(self, X), self.data_norm_)
         return np.asarray(rows @ self.coef_.T + self.intercept_)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:

@@ -26,13 +26,15 @@ from dplit._estimators import (
     check_regression,
     clamp,
     clip_rows,
+    silenced,
     spawn_generators,
     state_guarantee,
     stated_ends,
     stated_norm,
-    validated,
+    whole,
 )
 from dplit._numerics.exact import GRAM_BITS, exact_gram, gram_rounding, grid_rows, grid_values
+from dplit._records import labelled_records
 from dplit.baselines.components import _noisy_gram
 from dplit.mechanisms import gaussian_noise, gaussian_sigma
 from dplit.mechanisms.draws import record_draw, record_step
@@ -477,13 +479,19 @@ class _ClippedLinearRegressor(LinearRegressor):
 
     def _unit_records(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return rows in the unit ball and labels in [-1, 1]; clipped before anything else."""
+        return self._unit_of(*labelled_records(self, X, y))
+
+    def _unit_of(
+        self, records: NDArray[np.float64], labels: NDArray[np.float64]
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return unit records of checked ones; those without a label, which is NaN, are zeros."""
         norm, middle, half = self._limits()
-        records, labels = validated(self, X, y, dtype=np.float64, y_numeric=True)
         unit = clip_rows(records, norm) / norm
         if self.fit_intercept:
             unit = np.hstack([unit, np.ones((len(unit), 1))]) / np.sqrt(2.0)
-        inside = np.clip(labels, middle - half, middle + half)
-        return unit, np.clip((inside - middle) / half, -1.0, 1.0)
+        known = ~np.isnan(labels)
+        inside = np.clip(np.where(known, labels, middle), middle - half, middle + half)
+        return silenced(unit, known), np.clip((inside - middle) / half, -1.0, 1.0)
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Predict labels.
@@ -595,6 +603,7 @@ class SufficientStatisticsRegressor(_ClippedLinearRegressor):
         self.fit_intercept = fit_intercept
         self.random_state = random_state
 
+    @whole
     @quiet
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Release the noisy moments of the clipped records and solve.
@@ -602,7 +611,7 @@ class SufficientStatisticsRegressor(_ClippedLinearRegressor):
         Parameters
         ----------
         X, y : array_like of shapes (n_samples, n_features) and (n_samples,)
-            Finite records and labels.
+            Finite records, and labels; a record without a finite one contributes nothing.
 
         Returns
         -------
@@ -730,6 +739,7 @@ class NoisyGradientRegressor(_ClippedLinearRegressor):
         self.fit_intercept = fit_intercept
         self.random_state = random_state
 
+    @whole
     @quiet
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Descend on the clipped records.
@@ -737,7 +747,7 @@ class NoisyGradientRegressor(_ClippedLinearRegressor):
         Parameters
         ----------
         X, y : array_like of shapes (n_samples, n_features) and (n_samples,)
-            Finite records and labels.
+            Finite records, and labels; a record without a finite one contributes nothing.
 
         Returns
         -------

@@ -30,8 +30,9 @@ from dplit._estimators import (
     check_box,
     spawn_generators,
     state_guarantee,
-    validated,
+    whole,
 )
+from dplit._records import validated
 from dplit.mechanisms import gaussian_noise, gaussian_sigma, laplace_noise
 from dplit.mechanisms.draws import record_draw
 
@@ -413,6 +414,7 @@ class PrivateLloyd(CenterEstimator):
         self.neighboring = neighboring
         self.random_state = random_state
 
+    @whole
     @quiet
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Run the noisy steps on the clipped records; ``y`` is ignored.

@@ -28,7 +28,7 @@ from dplit._checks import (
     check_rng,
     quiet,
 )
-from dplit._estimators import clip_rows
+from dplit._estimators import clip_rows, spawn_generators
 from dplit._numerics.accelerated import accelerated_minimum, smooth_steps
 from dplit.mechanisms import gamma_norm_noise, gaussian_delta, gaussian_noise, gaussian_sigma
 from dplit.mechanisms.draws import record_draw
@@ -409,5 +409,7 @@ def objective_perturbation(
         "gamma_norm", "distance of what the solver found", sensitivity=2.0 * distance,
         scale=2.0 * distance / hidden, shape=(d,),
     )  # fmt: skip
-    coef = coef + gamma_norm_noise(d, rate=hidden / (2.0 * distance), rng=rng.spawn(1)[0])
+    coef = coef + gamma_norm_noise(
+        d, rate=hidden / (2.0 * distance), rng=spawn_generators(rng, 1)[0]
+    )
     return PerturbedObjective(coef, used, noise, float(epsilon), float(delta), "replace_one")

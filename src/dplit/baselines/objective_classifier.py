@@ -21,16 +21,18 @@ from dplit._checks import (
 from dplit._estimators import (
     ClippedLinearClassifier,
     RandomState,
-    binary_signs,
     clip_rows,
     lifted,
     lowered,
     only_replacement,
+    signs_of,
+    silenced,
     spawn_generators,
     state_guarantee,
     stated_norm,
-    validated,
+    whole,
 )
+from dplit._records import classified_records
 from dplit.baselines.objective import (
     _SOLVER_SHARE,
     PerturbedObjective,
@@ -86,7 +88,7 @@ def _objective_penalty(
     )  # the most it can be
     curvature, largest = _curvature(loss, smoothing), _largest_noise(noise, delta, dimension)
     used = max(goal / (n_records * epsilon), least)
-    while True:
+    while math.isfinite(2.0 * used * n_records):
         penalty = 2.0 * used * n_records
         distance = _solver_distance(
             n_records, dimension, r=1.0, penalty=penalty, largest=largest,
@@ -96,6 +98,9 @@ def _objective_penalty(
         if length <= _HIDDEN:
             return used
         used *= 2.0
+    raise ValueError(
+        f"epsilon must be so large that double precision finds a minimiser, got epsilon={epsilon!r}"
+    )
 
 
 class ObjectivePerturbationClassifier(ClippedLinearClassifier):
@@ -125,8 +130,8 @@ class ObjectivePerturbationClassifier(ClippedLinearClassifier):
         Whether every row gets a constant coordinate as long as ``data_norm``.
     classes : tuple or None, default=None
         The two labels, the first for negative scores. Where they are given nothing is learnt from
-        ``y``: it may hold one class only, and every other label counts as the first. None takes
-        them from the data, and then they are **assumed public**.
+        ``y``: it may hold one class only, and a record with another label, or without one,
+        contributes nothing. None takes them from the data, and then they are **assumed public**.
     neighboring : {"replace_one"}, default="replace_one"
         The number of records enters penalty and noise and is public.
     random_state : int, Generator, RandomState or None, default=None
@@ -139,6 +144,8 @@ class ObjectivePerturbationClassifier(ClippedLinearClassifier):
     coef_ : ndarray of shape (n_features,)
         Weights of the records as they are.
     intercept_ : float
+    data_norm_, loss_ : float, str
+        The norm to which records are clipped, new ones too, and the loss.
     classes_ : ndarray of shape (2,)
         The labels.
     regularization_ : float
@@ -212,6 +219,7 @@ class ObjectivePerturbationClassifier(ClippedLinearClassifier):
             rows = lifted(rows)
         return rows
 
+    @whole
     @quiet
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Clip the records and minimise the perturbed risk.
@@ -227,14 +235,24 @@ class ObjectivePerturbationClassifier(ClippedLinearClassifier):
         -------
         ObjectivePerturbationClassifier
         """
+        self._check_parameters()
+        return self._fit(*classified_records(self, X, y, self.classes))
+
+    def _check_parameters(self) -> None:
+        """Check what does not depend on the data."""
         only_replacement(self.neighboring, "the number of records enters the noise and is public")
         stated_norm(self.data_norm)
         check_choice("loss", self.loss, ("logistic", "huberised_hinge"))
-        smoothing = check_positive("smoothing", self.smoothing)
-        epsilon = check_positive("epsilon", self.epsilon)
-        records, target = validated(self, X, y, dtype=np.float64)
-        self.classes_, signs = binary_signs(target, self.classes)
-        unit = self._unit_rows(records)
+        check_positive("smoothing", self.smoothing)
+        check_positive("epsilon", self.epsilon)
+
+    def _fit(
+        self, records: NDArray[np.float64], classes: NDArray[Any], places: NDArray[np.intp]
+    ) -> Self:
+        """Fit to checked records."""
+        self.classes_ = classes
+        smoothing, epsilon = float(self.smoothing), float(self.epsilon)
+        unit = silenced(self._unit_rows(records), places >= 0)
         if self.regularization is None:
             penalty = _objective_penalty(
                 n_records=len(records), dimension=unit.shape[1], epsilon=epsilon,
@@ -243,7 +261,7 @@ class ObjectivePerturbationClassifier(ClippedLinearClassifier):
         else:
             penalty = check_positive("regularization", self.regularization)
         fitted = objective_perturbation(
-            unit, signs, epsilon=epsilon, delta=self.delta, data_norm=1.0,
+            unit, signs_of(places), epsilon=epsilon, delta=self.delta, data_norm=1.0,
             regularization=penalty, loss=self.loss, smoothing=smoothing,
             rng=spawn_generators(self.random_state, 1)[0],
         )  # fmt: skip
@@ -256,6 +274,7 @@ class ObjectivePerturbationClassifier(ClippedLinearClassifier):
         self.regularization_, self.noise_ = fitted.regularization, fitted.noise
         coef, constant = lowered(coef) if self.fit_intercept else (coef, 0.0)
         self.coef_, self.intercept_ = coef / norm, float(constant)
+        self.data_norm_, self.loss_ = norm, self.loss
         labels = "given" if self.classes is not None else "taken from the data as public"
         change = (
             f"replacing one of {n_records} records with its label (their number is public; rows "
@@ -269,10 +288,11 @@ class ObjectivePerturbationClassifier(ClippedLinearClassifier):
 
     def _has_probabilities(self) -> bool:
         """Only the logistic loss models probabilities."""
-        if self.loss != "logistic":
+        loss = getattr(self, "loss_", self.loss)
+        if loss != "logistic":
             raise AttributeError(
                 f"predict_proba needs loss='logistic': no other loss models probabilities, "
-                f"got loss={self.loss!r}"
+                f"got loss={loss!r}"
             )
         return True
 

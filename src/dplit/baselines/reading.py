@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplit._checks import Array, as_numbers, check_integer, check_real_array, quiet
+from dplit._records import person_names
 
 #: Rows that are read at a time.
 BATCH_ROWS = 1 << 14
@@ -141,8 +142,10 @@ def _kind(values: Any) -> tuple[str, str]:
 
 
 @quiet
-def numbers(name: str, values: Any, fill: float | None = None) -> Array:
+def numbers(name: str, values: Any, fill: float | None = None, *, label: bool = False) -> Array:
     """Return a column in float64; missing values (null or NaN) count as ``fill``.
+
+    Of a ``label`` what is missing without a ``fill``, or infinite, is NaN.
 
     Raises
     ------
@@ -163,7 +166,9 @@ def numbers(name: str, values: Any, fill: float | None = None) -> Array:
         found = values.to_numpy(dtype=np.float64, na_value=np.nan)
     else:
         gaps = [np.nan if value is None else value for value in values] if plain else values
-        found = as_numbers(f"column {name!r}", gaps).astype(np.float64)
+        found = as_numbers(f"column {name!r}", gaps)
+        if found.dtype.kind == "c":
+            raise TypeError(f"column {name!r} must hold numbers, got complex ones")
     found = np.asarray(found, np.float64)
     if found.ndim != 1:
         raise ValueError(f"column {name!r} must have one axis, got {found.ndim}")
@@ -171,6 +176,8 @@ def numbers(name: str, values: Any, fill: float | None = None) -> Array:
         return found
     if fill is not None:
         found = np.where(np.isnan(found), fill, found)
+    elif label:
+        return np.where(np.isfinite(found), found, np.nan)
     elif np.isnan(found).any():
         raise ValueError(f"column {name!r} must have no missing value, or a stated one: fill=")
     if not np.isfinite(found).all():
@@ -183,20 +190,7 @@ def persons(name: str, values: Any) -> NDArray[Any]:
 
     Floats are refused, as two persons may be one of them, and so are missing names.
     """
-    kind, told = _kind(values)
-    arrow = hasattr(values, "null_count")
-    try:
-        found = values.to_numpy(zero_copy_only=False) if arrow else np.asarray(values)
-    except Exception:  # of Arrow: broken text, which it would quote
-        found, kind = np.empty(0), "broken"
-    if kind in "iu" and not (arrow and values.null_count) and found.dtype != np.uint64:
-        return np.asarray(found, np.int64)
-    if kind in "UO" and all(type(value) is str for value in found.tolist()):
-        return np.asarray(found, object)
-    raise TypeError(
-        f"group column {name!r} must hold integers up to int64, or text, none of them missing, "
-        f"got type {told}"
-    )
+    return person_names(f"group column {name!r}", values)
 
 
 def check_fill(fill: Mapping[str, float] | None, names: Sequence[str]) -> dict[str, float]:
@@ -211,14 +205,19 @@ def check_fill(fill: Mapping[str, float] | None, names: Sequence[str]) -> dict[s
 
 def read(
     part: Any, names: Sequence[str], fill: Mapping[str, float], *, group: str | None = None,
-    size: int = BATCH_ROWS,
+    size: int = BATCH_ROWS, target: str | None = None,
 ) -> Iterator[tuple[list[Array], NDArray[Any] | None]]:  # fmt: skip
-    """Yield batches of one part: the named columns in float64, and the persons of the rows."""
+    """Yield batches of one part: the named columns in float64, and the persons of the rows.
+
+    In the ``target`` what is missing is NaN.
+    """
     if not isinstance(part, (RowGroup, Frame)):
         part = Frame(part)
     wanted = [*names] if group is None or group in names else [*names, group]
     for chunk in part.chunks(wanted, size):
-        columns = [numbers(name, chunk[name], fill.get(name)) for name in names]
+        columns = [
+            numbers(name, chunk[name], fill.get(name), label=name == target) for name in names
+        ]
         yield columns, None if group is None else persons(group, chunk[group])
 
 

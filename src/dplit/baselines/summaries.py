@@ -24,10 +24,12 @@ from dplit._checks import (
     check_neighboring,
     check_positive,
     check_probability,
+    check_real_array,
     quiet,
 )
-from dplit._estimators import check_regression, clip_rows, spawn_generators, state_guarantee
+from dplit._estimators import clip_rows, fitting, spawn_generators, state_guarantee
 from dplit._numerics.exact import gram_rounding, grid_rows, grid_values
+from dplit._records import label_numbers
 from dplit.baselines.adaptive import _LEAST, AdaSSPRegressor, _budget_of, _three_releases
 from dplit.baselines.linear import (
     _LEAST_WEIGHT,
@@ -114,7 +116,8 @@ class MomentGrid:
         """
         if self.hats is not None:
             knots, low, high, groups = self.hats
-            rows = HatMap.of(knots, (low, high), groups, len(columns))(np.column_stack(columns))
+            box = np.array(low), np.array(high)
+            rows = HatMap.of(knots, box, groups, len(columns))(np.column_stack(columns))
             columns = np.ascontiguousarray(rows.T)  # type: ignore[assignment]
         d, ones = len(columns), int(self.intercept)
         step, root = grid_rows(np.zeros((1, d + ones)), 1.0)[1], np.sqrt(2.0) if ones else 1.0
@@ -188,6 +191,8 @@ class Summary:
         Least and largest label in steps; (1, -1) of none.
     persons : ndarray or None
         Whose records these are, sorted, where there is a column of persons.
+    labels : int
+        Number of records in it that have a label; the others add nothing but to ``count``.
     """
 
     facts: Facts
@@ -195,6 +200,7 @@ class Summary:
     count: int = field(repr=False)
     ends: tuple[int, int] = field(repr=False)
     persons: NDArray[Any] | None = field(default=None, repr=False)
+    labels: int = field(default=0, repr=False)
 
     def merge(self, other: Summary) -> Summary:
         """Return the summary of the records of both, which must be different records.
@@ -234,7 +240,7 @@ def merge_summaries(summaries: Iterable[Summary]) -> Summary:
     count = sum(part.count for part in found)
     if count > _MOST_RECORDS:
         raise ValueError(f"summaries must hold at most {_MOST_RECORDS} records together")
-    spans = [part.ends for part in found if part.count] or [(1, -1)]
+    spans = [part.ends for part in found if part.labels] or [(1, -1)]
     ends = min(low for low, _ in spans), max(high for _, high in spans)
     everyone = None
     if facts.group is not None:
@@ -245,7 +251,7 @@ def merge_summaries(summaries: Iterable[Summary]) -> Summary:
                 "nothing is merged"
             )
     gram = functools.reduce(np.add, (part.gram for part in found))
-    return Summary(facts, gram, count, ends, everyone)
+    return Summary(facts, gram, count, ends, everyone, sum(part.labels for part in found))
 
 
 def _sorted(persons: Sequence[NDArray[Any] | None]) -> NDArray[Any]:
@@ -256,38 +262,50 @@ def _sorted(persons: Sequence[NDArray[Any] | None]) -> NDArray[Any]:
     return np.sort(np.concatenate(held)) if held else np.empty(0, np.int64)
 
 
-def _add(facts: Facts, blocks: Iterable[Array], persons: NDArray[Any] | None = None) -> Summary:
-    """Return the summary of blocks of whole numbers (q, n), each of few enough for float64."""
+def _add(
+    facts: Facts, blocks: Iterable[tuple[Array, NDArray[np.bool_]]],
+    persons: NDArray[Any] | None = None,
+) -> Summary:  # fmt: skip
+    """Return the summary of blocks of whole numbers (q, n), each of few enough for float64, with
+    which of the records have a label.
+    """
     gram: Any = np.int64(0)
-    count, low, high = 0, 1 << 30, -(1 << 30)
-    for block in blocks:
+    count, labels, low, high = 0, 0, 1 << 30, -(1 << 30)
+    for block, known in blocks:
         gram = gram + (block @ block.T).astype(np.int64)
         count += block.shape[1]
-        low, high = min(low, int(block[-1].min())), max(high, int(block[-1].max()))
+        labels += int(known.sum())
+        low = int(block[-1].min(initial=low, where=known))
+        high = int(block[-1].max(initial=high, where=known))
     if count == 0:  # the shape is public
         width = len(facts.grid([np.zeros(1)] * len(facts.columns), np.zeros(1)))
         return Summary(facts, np.zeros((width, width), np.int64), 0, (1, -1), persons)
-    return Summary(facts, np.asarray(gram), count, (low, high), persons)
+    ends = (low, high) if labels else (1, -1)
+    return Summary(facts, np.asarray(gram), count, ends, persons, labels)
 
 
 @quiet
-def _on_grid(grid: Grid, columns: Sequence[Array]) -> Array:
-    return grid(columns[:-1], columns[-1])
+def _on_grid(grid: Grid, columns: Sequence[Array]) -> tuple[Array, NDArray[np.bool_]]:
+    """Return whole numbers (q, n), zeros where there is no label, and which records have one."""
+    known = ~np.isnan(columns[-1])
+    block = grid(columns[:-1], np.where(known, columns[-1], 0.0))
+    block[:, ~known] = 0.0
+    return block, known
 
 
-def _grid_blocks(part: Any, facts: Facts, size: int) -> Iterable[tuple[Array, Any]]:
-    """Yield whole numbers (q, n) of a part's records, and their persons, block by block."""
-    names = (*facts.columns, facts.target)
-    for columns, people in read(part, names, dict(facts.fill), group=facts.group, size=size):
+def _grid_blocks(part: Any, facts: Facts, size: int) -> Iterable[tuple[Any, ...]]:
+    """Yield whole numbers (q, n) of a part's records, which have a label, and their persons."""
+    names, told = (*facts.columns, facts.target), {"group": facts.group, "target": facts.target}
+    for columns, people in read(part, names, dict(facts.fill), size=size, **told):
         for at in range(0, len(columns[-1]), _BLOCK):
             cut = slice(at, at + _BLOCK)
             block = _on_grid(facts.grid, [column[cut] for column in columns])
-            yield block, None if people is None else people[cut]
+            yield *block, None if people is None else people[cut]
 
 
 def _part_summary(part: Any, facts: Facts, size: int) -> Summary:
     """Return the summary of one part without persons."""
-    return _add(facts, (block for block, _ in _grid_blocks(part, facts, size)))
+    return _add(facts, ((block, known) for block, known, _ in _grid_blocks(part, facts, size)))
 
 
 # Persons: at most so many of the records of each count, chosen by these records alone.
@@ -330,7 +348,10 @@ def _person_summary(
     part: Any, facts: Facts, size: int, shared: NDArray[Any]
 ) -> tuple[Summary, list[tuple[NDArray[Any], NDArray[np.int32]]]]:
     """Return the summary of persons who are in this part alone, and what may count of others."""
-    held = [(block.astype(np.int32), people) for block, people in _grid_blocks(part, facts, size)]
+    held = [
+        (np.vstack([block, known]).astype(np.int32), people)
+        for block, known, people in _grid_blocks(part, facts, size)
+    ]
     if not held:
         return _add(facts, (), np.empty(0, np.int64)), []
     rows, people = np.hstack([r for r, _ in held]), np.concatenate([p for _, p in held])
@@ -340,16 +361,20 @@ def _person_summary(
 def _first_records(
     rows: NDArray[np.int32], people: NDArray[Any], facts: Facts, shared: NDArray[Any]
 ) -> tuple[Summary, list[tuple[NDArray[Any], NDArray[np.int32]]]]:
-    """Add the records that count, but for those of ``shared`` persons, which are returned."""
+    """Add the records that count, but for those of ``shared`` persons, which are returned.
+
+    The last row says which records have a label: of a person only these are chosen from.
+    """
     everyone, codes = np.unique(people, return_inverse=True)
+    known = rows[-1] > 0
+    rows, codes = rows[:, known], codes[known]
     keep = _chosen(codes, rows, facts.rows_each or 1)
     rows, codes = rows[:, keep], codes[keep]
     elsewhere = np.isin(everyone, shared)
     away = elsewhere[codes]
-    mine = rows[:, ~away]
-    blocks = (
-        mine[:, at : at + _BLOCK].astype(np.float64) for at in range(0, mine.shape[1], _BLOCK)
-    )
+    mine = rows[:-1, ~away]
+    cuts = (mine[:, at : at + _BLOCK] for at in range(0, mine.shape[1], _BLOCK))
+    blocks = ((cut.astype(np.float64), np.ones(cut.shape[1], bool)) for cut in cuts)
     left = [(everyone[codes[away]], rows[:, away])] if away.any() else []
     return _add(facts, blocks, everyone[~elsewhere]), left
 
@@ -381,7 +406,8 @@ def summarise(
         Columns of numbers, in the order of the features, and the one of the labels; None for a
         pair.
     fill : mapping of str to float or None, default=None
-        What missing values (null or NaN) of a column count as; any other missing value is refused.
+        What missing values (null or NaN) of a column count as. Where there is none for the target,
+        a record without a label contributes nothing; any other missing value is refused.
     group : str or None, default=None
         Column of integers or text that says whose record it is: neighbours differ in a person.
     rows_each : int or None, default=None
@@ -468,7 +494,9 @@ def _named(pair: tuple[ArrayLike, ArrayLike], columns: Any, target: Any) -> tupl
     """Return a pair of arrays as named columns."""
     if columns is not None or target is not None:
         raise ValueError("columns and target must be None for a pair of arrays (X, y)")
-    X, y = check_regression(*pair)
+    X, y = check_real_array("X", pair[0], 2), label_numbers("y", pair[1])
+    if y.shape != (len(X),):
+        raise ValueError(f"y must have {len(X)} entries, got y of shape {y.shape}")
     names = [f"x{j}" for j in range(X.shape[1])]
     return {**dict(zip(names, X.T, strict=True)), "y": y}, names, "y"
 
@@ -630,16 +658,17 @@ def fit_summary(model: Any, summary: Summary) -> Any:
         )
     if isinstance(model, Pipeline):
         regressor = model.steps[-1][1]
-        _see_columns(model.steps[0][1].fit(np.zeros((1, len(facts.columns)))), facts)
-        width = len(summary.gram) - 1 - grid.intercept
-        regressor.n_features_in_ = width
-    else:
-        _see_columns(regressor, facts)
     check_neighboring(regressor.neighboring)
-    if summary.count == 0:
-        raise ValueError("summary must be of at least one record")
-    adaptive = isinstance(regressor, AdaSSPRegressor)
-    _publish(regressor, (_fit_adaptive if adaptive else _fit_moments)(regressor, summary), facts)
+    if summary.labels == 0:
+        raise ValueError("summary must be of at least one record with a label")
+    fit = _fit_adaptive if isinstance(regressor, AdaSSPRegressor) else _fit_moments
+    with fitting(regressor) as draft:
+        if isinstance(model, Pipeline):
+            _see_columns(model.steps[0][1].fit(np.zeros((1, len(facts.columns)))), facts)
+            draft.n_features_in_ = len(summary.gram) - 1 - grid.intercept
+        else:
+            _see_columns(draft, facts)
+        _publish(draft, fit(draft, summary), facts)
     return model
 
 

@@ -29,7 +29,7 @@ from dplit._checks import (
     check_real_array,
     check_rng,
 )
-from dplit._estimators import clamp, clip_rows, stated_ends
+from dplit._estimators import clamp, clip_rows, spawn_generators, stated_ends
 from dplit.advice import ExpectedError, Recommendation
 from dplit.baselines import (
     NoisyGradientRegressor,
@@ -181,7 +181,7 @@ class LaplaceAnswers:
         rows = check_real_array("X", X, 2)
         if len(labels) != len(rows):
             raise ValueError(f"y must have {len(rows)} entries, got y of shape {labels.shape}")
-        public, noise = check_rng(rng).spawn(2)
+        public, noise = spawn_generators(check_rng(rng), 2)
         frequencies = None
         if self.width is not None:
             gamma = 0.5 / check_positive("width", self.width) ** 2

@@ -30,16 +30,17 @@ from dplit._estimators import (
     LARGEST_INPUT,
     RandomState,
     SignClassifier,
-    binary_signs,
     clamp,
     feature_scores,
     only_replacement,
+    signs_of,
     spawn_generators,
     state_guarantee,
     stated_ends,
-    validated,
+    whole,
 )
 from dplit._numerics.rows import Rows, cos_sin_rows
+from dplit._records import classified_records, labelled_records
 from dplit.erm._certified import certified_minimiser, rounding_distance
 from dplit.erm.losses import lipschitz_constant
 from dplit.erm.repairs import gamma_release, query_scale
@@ -268,17 +269,22 @@ class _KernelMachine(BaseEstimator):  # type: ignore[misc]
         only_replacement(self.neighboring, "the number of records enters the bound and is public")
 
     def _release_function(
-        self, records: NDArray[np.float64], targets: NDArray[np.float64], tau: float, extra: str
+        self, records: Array, targets: Array, known: NDArray[np.bool_], tau: float, extra: str
     ) -> Self:
-        """Fit and release on targets in [-1, 1]; set the private attributes."""
+        """Fit and release on targets in [-1, 1]; set the private attributes.
+
+        Of records that are not ``known`` to have one the features are zeros: their loss is a
+        constant, and they are still counted. Theorem 2 is about features of norm at most 1.
+        """
         public, noise = spawn_generators(self.random_state, 2)
         count, columns = records.shape
         width = _default_width(columns) if self.width is None else self.width
         penalty = self._penalty(count, tau)
         gamma = 0.5 / width**2
         frequencies = random_frequencies(columns, self.n_components, gamma=gamma, rng=public)
+        kept = known.astype(np.float64)
         weights, sensitivity = _certified_weights(
-            cos_sin_rows(clamp(records), frequencies), targets, loss=self.loss,
+            cos_sin_rows(clamp(records), frequencies) * kept[:, None], targets, loss=self.loss,
             regularization=penalty, tau=tau, accuracy=self.accuracy,
         )  # fmt: skip
         released = _add_noise(
@@ -412,8 +418,9 @@ class PrivateKernelMachine(
 
     Notes
     -----
-    Rows have norm 1, so the sensitivity is ``C_L / (lambda m)`` by Theorem 2 for the pinball loss,
-    and :func:`~dplit.erm.stability.least_squares_stability` for least squares. The noise is
+    Rows have norm 1 (0 where a label is missing), so the sensitivity is ``C_L / (lambda m)`` by
+    Theorem 2 for the pinball loss, and
+    :func:`~dplit.erm.stability.least_squares_stability` for least squares. The noise is
     floating-point research noise, not a release. For the exact kernel see
     :class:`~dplit.erm.repairs.GaussianProcessOracle`, which stays with the curator.
 
@@ -466,6 +473,7 @@ class PrivateKernelMachine(
             )
         return low, high
 
+    @whole
     @quiet
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Draw frequencies, fit the function and release it.
@@ -475,7 +483,7 @@ class PrivateKernelMachine(
         X : array_like of shape (n_samples, n_features)
             Finite records, used as they are.
         y : array_like of shape (n_samples,)
-            Finite labels, clipped to ``bounds``.
+            Labels, clipped to ``bounds``; a record without a finite one contributes nothing.
 
         Returns
         -------
@@ -485,10 +493,12 @@ class PrivateKernelMachine(
         tau = check_probability("tau", self.tau)
         low, high = self._limits()
         middle, half = low / 2.0 + high / 2.0, high / 2.0 - low / 2.0
-        records, labels = validated(self, X, y, dtype=np.float64, y_numeric=True)
-        targets = np.clip((np.clip(labels, low, high) - middle) / half, -1.0, 1.0)
+        records, labels = labelled_records(self, X, y)
+        known = ~np.isnan(labels)
+        inside = np.clip(np.where(known, labels, middle), low, high)
+        targets = np.clip((inside - middle) / half, -1.0, 1.0)
         extra = f"labels clipped to [{low:g}, {high:g}]"
-        self._release_function(records, targets, tau, extra)
+        self._release_function(records, targets, known, tau, extra)
         self.coef_ = half * self.coef_
         self.intercept_ = middle
         self.bounds_ = (low, high)
@@ -525,8 +535,9 @@ class PrivateKernelClassifier(SignClassifier, _KernelMachine):
         As for :class:`PrivateKernelMachine`.
     classes : tuple or None, default=None
         The two labels, the first for negative values of the function. Where they are given nothing
-        is learnt from ``y``: it may hold one class only, and every other label counts as the first.
-        None takes them from the data, and then they are **assumed public**.
+        is learnt from ``y``: it may hold one class only, and a record with another label, or
+        without one, contributes nothing. None takes them from the data, and then they are **assumed
+        public**.
     neighboring : {"replace_one"}, default="replace_one"
         Neighbouring relation: the number of records is public.
     random_state : int, Generator, RandomState or None, default=None
@@ -588,6 +599,7 @@ class PrivateKernelClassifier(SignClassifier, _KernelMachine):
         self.neighboring = neighboring
         self.random_state = random_state
 
+    @whole
     @quiet
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Draw frequencies, fit the decision function and release it.
@@ -604,10 +616,9 @@ class PrivateKernelClassifier(SignClassifier, _KernelMachine):
         PrivateKernelClassifier
         """
         self._check_parameters(("hinge", "logistic"))
-        records, labels = validated(self, X, y, dtype=np.float64)
         extra = "labels given" if self.classes is not None else "the two labels taken as public"
-        self.classes_, signs = binary_signs(labels, self.classes)
-        return self._release_function(records, signs, 0.5, extra)
+        records, self.classes_, places = classified_records(self, X, y, self.classes)
+        return self._release_function(records, signs_of(places), places >= 0, 0.5, extra)
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Evaluate the released function.

@@ -187,21 +187,24 @@ MECHANISMS: tuple[Mechanism, ...] = (
         grid={"regularization": _PENALTIES, "width": _WIDTHS},
     ),
     Mechanism(
-        "additive", "classification", PrivateAdditiveClassifier, (*_LINEAR, "classes_", "shapes_"),
+        "additive", "classification", PrivateAdditiveClassifier,
+        (*_LINEAR, "classes_", "loss_", "shapes_"),
         told=("delta", "columns"), grid={"n_hats": (2, 4, 16)}, many=True,
     ),
     Mechanism(
         "objective_perturbation", "classification", ObjectivePerturbationClassifier,
-        (*_LINEAR, "classes_"), told=("delta", "data_norm"),
+        (*_LINEAR, "classes_", "data_norm_", "loss_"), told=("delta", "data_norm"),
         grid={"loss": ("huberised_hinge", "logistic")},
     ),
     Mechanism(
-        "noisy_gradient", "classification", NoisyGradientClassifier, (*_LINEAR, "classes_"),
+        "noisy_gradient", "classification", NoisyGradientClassifier,
+        (*_LINEAR, "classes_", "data_norm_"),
         told=("delta", "data_norm"), grid={"clip": (0.25, 0.5, 1.0), "steps": (10, 50, 200)},
         many=True,
     ),
     Mechanism(
-        "margin", "classification", PrivateMarginClassifier, (*_LINEAR, "classes_"),
+        "margin", "classification", PrivateMarginClassifier,
+        (*_LINEAR, "classes_", "data_norm_"),
         told=("delta", "data_norm"),
         grid={"margin": (0.03, 0.1, 0.3), "fit_intercept": (False, True), "n_steps": (100,)},
     ),

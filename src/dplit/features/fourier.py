@@ -19,8 +19,9 @@ from dplit._checks import (
     check_real_array,
     check_rng,
 )
-from dplit._estimators import RandomState, spawn_generators, validated
+from dplit._estimators import RandomState, spawn_generators, whole
 from dplit._numerics.blocks import Kind, Plan, fill, frequency_blocks
+from dplit._records import validated
 
 # Sums over records or frequencies of a random feature map that is never formed.
 
@@ -353,6 +354,7 @@ class RandomFourierFeatures(
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @whole
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Draw frequencies (and phases) for the number of columns of ``X``; ``y`` is ignored.
 
@@ -380,6 +382,7 @@ class RandomFourierFeatures(
         if self.kind == "phased_cosine":
             self.phases_ = rng.uniform(0.0, 2.0 * np.pi, count)
         self._n_features_out = count
+        self._how = (self.kind, self.normalize, self.dtype)
         return self
 
     def transform(self, X: ArrayLike) -> NDArray[Any]:
@@ -395,11 +398,10 @@ class RandomFourierFeatures(
         ndarray of shape (n_samples, n_components), in the precision of ``dtype``
         """
         check_is_fitted(self)
-        records = validated(self, X, dtype=self.dtype, reset=False)
-        phases = self.phases_ if self.kind == "phased_cosine" else None
-        plan = Plan.make(
-            records, self.frequencies_, phases, kind=self.kind, normalize=self.normalize
-        )
+        kind, normalize, dtype = self._how
+        records = validated(self, X, dtype=dtype, reset=False)
+        phases = self.phases_ if kind == "phased_cosine" else None
+        plan = Plan.make(records, self.frequencies_, phases, kind=kind, normalize=normalize)
         return fill(plan, self.n_jobs)
 
     def __sklearn_tags__(self) -> Tags:

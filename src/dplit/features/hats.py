@@ -14,7 +14,8 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from dplit._checks import Array, check_integer, quiet
-from dplit._estimators import Box, check_box, clip_rows, fitted_records, validated
+from dplit._estimators import Box, check_box, clip_rows, whole
+from dplit._records import fitted_records, validated
 
 #: Column numbers of each category's indicators.
 _Indicators = tuple[tuple[int, ...], ...]
@@ -236,6 +237,7 @@ class HatFeatures(
         self.box = box
         self.indicators = indicators
 
+    @whole
     @quiet
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Take the number of columns of ``X`` and nothing else; ``y`` is ignored.

@@ -23,15 +23,17 @@ from dplit._estimators import (
     ClippedLinearClassifier,
     RandomState,
     SignClassifier,
-    binary_signs,
     clip_rows,
     feature_scores,
     only_replacement,
+    signs_of,
+    silenced,
     spawn_generators,
     state_guarantee,
     stated_norm,
-    validated,
+    whole,
 )
+from dplit._records import classified_records
 from dplit.accounting import gdp_budget
 from dplit.margin.compressed import (
     _draw_projection,
@@ -142,7 +144,8 @@ class PrivateMarginClassifier(ClippedLinearClassifier):
     beta : float, default=0.05
         Failure probability of the accuracy guarantees; privacy does not depend on it.
     classes : tuple or None, default=None
-        The two labels, first the negative one. None takes them from the data, as public.
+        The two labels, first the negative one. A record with another label, or without one,
+        contributes nothing. None takes them from the data, as public.
     random_state : int, Generator, RandomState or None, default=None
         Source of projection and noise. None takes entropy from the operating system; anything else
         is for reproduction and voids the privacy guarantee. ``clone`` copies a generator together
@@ -153,6 +156,8 @@ class PrivateMarginClassifier(ClippedLinearClassifier):
     coef_ : ndarray of shape (n_features,)
         Weights of the records as they are.
     intercept_ : float
+    data_norm_ : float
+        The norm to which records are clipped, new ones too.
     classes_ : ndarray of shape (2,)
         The classes, sorted unless given; public.
     margin_ : float
@@ -240,6 +245,7 @@ class PrivateMarginClassifier(ClippedLinearClassifier):
             check_choice("projection", self.projection, get_args(_Projection))
         return stated_norm(self.data_norm)
 
+    @whole
     @quiet
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Clip the records, project them if asked, and learn privately.
@@ -256,8 +262,7 @@ class PrivateMarginClassifier(ClippedLinearClassifier):
         PrivateMarginClassifier
         """
         norm = self._check_parameters()
-        records, target = validated(self, X, y, dtype=np.float64)
-        self.classes_, labels = binary_signs(target, self.classes)
+        records, self.classes_, places = classified_records(self, X, y, self.classes)
         rows = clip_rows(records, norm)
         lifted = self._lifts(*rows.shape)
         if lifted:
@@ -266,14 +271,16 @@ class PrivateMarginClassifier(ClippedLinearClassifier):
         phi = self._draw_map(rows.shape, public)
         if phi is not None:
             rows = compress(rows, phi)
+        rows = silenced(rows, places >= 0)
         inflation = 1.0 if phi is None else self.inflation
         how = {"solver": self.solver, "beta": self.beta}
         plan = _planned(self, rows.shape, norm, inflation, **how)
-        learnt = learn(rows, labels, plan, rng=noise)
+        learnt = learn(rows, signs_of(places), plan, rng=noise)
         self.margin_ = plan.balls[learnt.chosen].margin
         coef = learnt.weights if phi is None else expand(learnt.weights, phi)
         self.coef_ = coef[: records.shape[1]]
-        self.intercept_ = float(coef[-1] * self.data_norm) if lifted else 0.0
+        self.data_norm_ = stated_norm(self.data_norm)
+        self.intercept_ = float(coef[-1] * self.data_norm_) if lifted else 0.0
         self._state(len(rows), plan)
         _warn_if_noise_rules(*rows.shape, epsilon=self.epsilon, delta=self.delta)
         return self
@@ -351,8 +358,9 @@ class PrivateKernelMarginClassifier(
     delta : float, default=1e-5
         In (0, 1).
     classes : tuple or None, default=None
-        The two labels, the first for negative values of the function. None takes them from the
-        data, and then they are **assumed public**.
+        The two labels, the first for negative values of the function. A record with another
+        label, or without one, contributes nothing. None takes them from the data, and then they are
+        **assumed public**.
     neighboring : {"replace_one"}, default="replace_one"
         Neighbouring relation: the number of records is public.
     random_state : int, Generator, RandomState or None, default=None
@@ -469,6 +477,7 @@ class PrivateKernelMarginClassifier(
             double=True,
         )  # fmt: skip
 
+    @whole
     @quiet
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Draw the features and learn the weights privately.
@@ -485,15 +494,14 @@ class PrivateKernelMarginClassifier(
         PrivateKernelMarginClassifier
         """
         self._check_parameters()
-        records, labels = validated(self, X, y, dtype=np.float64)
-        self.classes_, signs = binary_signs(labels, self.classes)
+        records, self.classes_, places = classified_records(self, X, y, self.classes)
         public, noise = spawn_generators(self.random_state, 2)
         self.gamma_ = 2.0 / records.shape[1] if self.gamma is None else float(self.gamma)
         self.features_ = self._draw_features(records.shape[1], public)
-        rows = self.features_.transform(records)
+        rows = silenced(self.features_.transform(records), places >= 0)
         inflation = 1.0 if self.n_frequencies is None else self.inflation
         plan = _planned(self, rows.shape, 1.0, inflation, solver="accelerated")
-        learnt = learn(rows, signs, plan, rng=noise)
+        learnt = learn(rows, signs_of(places), plan, rng=noise)
         self.coef_, self.margin_ = learnt.weights, plan.balls[learnt.chosen].margin
         self._publish(len(records), plan)
         _warn_if_noise_rules(*rows.shape, epsilon=self.epsilon, delta=self.delta)

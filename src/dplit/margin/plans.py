@@ -191,6 +191,7 @@ def plan_boosted(
     log(1/delta).
     """
     (rho, size, norm), (m, k) = _check_geometry(*ball), shape
+    check_integer("n_samples", m, minimum=2)  # two phases have one each
     runs, half = _boosting_runs(beta), check_positive("epsilon", epsilon) / 2.0
     if accounting == "log_cap" and epsilon > math.log(1.0 / check_probability("delta", delta)):
         raise ValueError(f"epsilon must be at most log(1/delta) for 'log_cap', got {epsilon=!r}")

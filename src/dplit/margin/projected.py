@@ -31,15 +31,17 @@ from dplit._checks import (
 from dplit._estimators import (
     ClippedLinearClassifier,
     RandomState,
-    binary_signs,
     clip_rows,
     lifted,
     lowered,
+    signs_of,
+    silenced,
     spawn_generators,
     state_guarantee,
     stated_norm,
-    validated,
+    whole,
 )
+from dplit._records import classified_records
 from dplit.baselines import objective_penalty, objective_perturbation, smallest_regularization
 from dplit.features import sign_projection
 from dplit.margin.compressed import compress, expand, jl_distortion
@@ -183,8 +185,9 @@ class ProjectedObjectiveClassifier(ClippedLinearClassifier):
     fit_intercept : bool, default=False
         Whether every projected row gets a constant coordinate as long as ``data_norm``.
     classes : tuple or None, default=None
-        The two labels, the first for negative scores; every other label counts as the first. None
-        takes them from the data, and then they are **assumed public**.
+        The two labels, the first for negative scores. A record with another label, or without
+        one, contributes nothing. None takes them from the data, and then they are **assumed
+        public**.
     random_state : int, Generator, RandomState or None, default=None
         Source of the signs, which are public, and of the noise, from streams of their own. None
         takes entropy from the operating system; anything else is for reproduction and voids the
@@ -196,6 +199,8 @@ class ProjectedObjectiveClassifier(ClippedLinearClassifier):
     coef_ : ndarray of shape (n_features,)
         Weights of the records as they are.
     intercept_ : float
+    data_norm_ : float
+        The norm to which records are clipped, new ones too.
     classes_ : ndarray of shape (2,)
         The labels.
     n_components_ : int
@@ -286,6 +291,7 @@ class ProjectedObjectiveClassifier(ClippedLinearClassifier):
             )
         return min(self.margin / norm, 1.0)
 
+    @whole
     @quiet
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Clip the records, throw their columns together, clip again and minimise.
@@ -303,8 +309,8 @@ class ProjectedObjectiveClassifier(ClippedLinearClassifier):
         """
         norm, epsilon = stated_norm(self.data_norm), check_positive("epsilon", self.epsilon)
         rho, lifts = self._margin(norm), check_flag("fit_intercept", self.fit_intercept)
-        records, target = validated(self, X, y, dtype=np.float64)
-        self.classes_, signs = binary_signs(target, self.classes)
+        records, self.classes_, places = classified_records(self, X, y, self.classes)
+        self.data_norm_ = norm
         m, d = records.shape
         public, noise = spawn_generators(self.random_state, 2)
         self.projection_ = self._draw(m, d, rho, public)
@@ -314,16 +320,17 @@ class ProjectedObjectiveClassifier(ClippedLinearClassifier):
         if lifts:
             rows = lifted(rows)
         fitted = objective_perturbation(
-            rows, signs, epsilon=epsilon, data_norm=1.0, loss="huberised_hinge",
+            silenced(rows, places >= 0), signs_of(places), epsilon=epsilon, data_norm=1.0,
+            loss="huberised_hinge",
             smoothing=_CORNER, regularization=self._penalty(*rows.shape), rng=noise,
         )  # fmt: skip
         self.regularization_, self.noise_ = fitted.regularization, fitted.noise
         weights, constant = lowered(fitted.coef) if lifts else (fitted.coef, 0.0)
         self.intercept_ = float(constant)
-        signs_of = self.projection_
-        self.coef_ = (weights if signs_of is None else expand(weights, signs_of)) / norm
+        drawn = self.projection_
+        self.coef_ = (weights if drawn is None else expand(weights, drawn)) / norm
         self._publish(m, norm)
-        projected = signs_of is not None
+        projected = drawn is not None
         _warn_if_margins_drown(m, self.n_components_, epsilon, rho, projected=projected)
         return self
 

@@ -28,8 +28,9 @@ from dplit._estimators import (
     clamp,
     dp_statement,
     spawn_generators,
-    validated,
+    whole,
 )
+from dplit._records import labelled_records
 from dplit.mechanisms import gaussian_epsilon
 from dplit.mechanisms.draws import record_draw
 from dplit.projection.information import additive_sigma, fixed_variance
@@ -61,11 +62,14 @@ class _EntryPrivateRegressor(LinearRegressor):
         check_choice("correction", self.correction, ("none", "attenuation"))
 
     def _scaled(self, X: ArrayLike, y: ArrayLike) -> tuple[Array, Array, Box]:
-        """Return entries clipped to [-1, 1], responses, and the box of the bounds."""
+        """Return entries clipped to [-1, 1], responses, and the box of the bounds.
+
+        Records without a response are left out: who has one is as public as the responses are.
+        """
         self._check_parameters()
-        records, labels = validated(self, X, y, dtype=np.float64, y_numeric=True)
-        box = check_box(self.bounds, records.shape[1])
-        return box.unit(records), clamp(labels.astype(np.float64)), box
+        records, labels = labelled_records(self, X, y)
+        box, known = check_box(self.bounds, records.shape[1]), ~np.isnan(labels)
+        return box.unit(records[known]), clamp(labels[known]), box
 
     def _publish(self, release: ProjectionRelease, noise: float, box: Box) -> None:
         """Solve from a release whose second column of ``y`` (if any) is the public constant."""
@@ -94,7 +98,8 @@ class _EntryPrivateRegressor(LinearRegressor):
         change = (
             f"one entry and ({row:.4g}, {self.delta_:g}) for replacing one ROW of "
             f"{self.n_features_in_} entries, out of {n_records} (their number is public; entries "
-            "clipped to the bounds). THE RESPONSES y ARE TREATED AS PUBLIC AND ARE NOT PROTECTED"
+            "clipped to the bounds). THE RESPONSES y, and which are missing, ARE TREATED AS PUBLIC "
+            "AND ARE NOT PROTECTED"
         )
         self.privacy_statement_ = (
             f"{scheme}: {self.epsilon_:g} bits of mutual-information differential privacy for each "
@@ -182,6 +187,7 @@ class AdditiveNoiseRegressor(_EntryPrivateRegressor):
         self.fit_intercept = fit_intercept
         self.random_state = random_state
 
+    @whole
     @quiet
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Add noise to the clipped entries and solve least squares.
@@ -189,7 +195,7 @@ class AdditiveNoiseRegressor(_EntryPrivateRegressor):
         Parameters
         ----------
         X, y : array_like of shapes (n_samples, n_features) and (n_samples,)
-            Finite records, and finite responses, **used as they are and not protected**.
+            Finite records, and responses, **used as they are and not protected**.
 
         Returns
         -------
@@ -306,6 +312,7 @@ class RandomProjectionRegressor(_EntryPrivateRegressor):
         self.fit_intercept = fit_intercept
         self.random_state = random_state
 
+    @whole
     @quiet
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Project the clipped entries and the responses, add noise to the former and solve.
@@ -313,7 +320,7 @@ class RandomProjectionRegressor(_EntryPrivateRegressor):
         Parameters
         ----------
         X, y : array_like of shapes (n_samples, n_features) and (n_samples,)
-            Finite records, and finite responses, **projected without noise and not protected**.
+            Finite records, and responses, **projected without noise and not protected**.
 
         Returns
         -------

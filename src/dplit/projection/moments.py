@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dplit._checks import Array, check_positive, check_probability, quiet
-from dplit._estimators import RandomState, spawn_generators
+from dplit._estimators import RandomState, spawn_generators, whole
 from dplit._numerics.exact import exact_gram, gram_rounding, grid_values
 from dplit.mechanisms import gaussian_epsilon, gaussian_noise
 from dplit.mechanisms.draws import record_draw
@@ -109,6 +109,7 @@ class EntryMomentsRegressor(_EntryPrivateRegressor):
         check_positive("epsilon", self.epsilon)
         check_probability("delta", self.delta)
 
+    @whole
     @quiet
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Add noise to the second moments of the clipped entries, and solve.
@@ -116,7 +117,7 @@ class EntryMomentsRegressor(_EntryPrivateRegressor):
         Parameters
         ----------
         X, y : array_like of shapes (n_samples, n_features) and (n_samples,)
-            Finite records, and finite responses, **which are not protected**: their mean, bound and
+            Finite records, and responses, **which are not protected**: their mean, bound and
             energy are used as they are.
 
         Returns

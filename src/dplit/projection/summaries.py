@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dplit._checks import Array, quiet
-from dplit._estimators import Box, check_box, spawn_generators, stated_ends
+from dplit._estimators import Box, check_box, fitting, spawn_generators, stated_ends
 from dplit._numerics.exact import gram_rounding, grid_values
 from dplit.baselines.summaries import Summary
 from dplit.mechanisms import gaussian_noise
@@ -46,7 +46,7 @@ class EntryGrid:
 
     def box(self) -> Box:
         """Return the box of the columns."""
-        return check_box((self.low, self.high), len(self.low))
+        return check_box((np.array(self.low), np.array(self.high)), len(self.low))
 
     def __call__(self, columns: Sequence[Array], labels: Array) -> Array:
         """Return whole numbers (q, n): entries, ones, responses."""
@@ -128,19 +128,19 @@ def fit_entry_summary(model: EntryMomentsRegressor, summary: Summary) -> EntryMo
         raise ValueError(f"model must have the public facts of the summary, {grid}, got {given}")
     if facts.group is not None:
         raise ValueError("summary must have no persons: the promise is for an entry of a record")
-    if summary.count == 0:
-        raise ValueError("summary must be of at least one record")
-    model.n_features_in_ = len(facts.columns)
-    if hasattr(model, "feature_names_in_"):
-        del model.feature_names_in_
-    if facts.named:
-        model.feature_names_in_ = np.asarray(facts.columns, dtype=object)
-    return _fit(model, summary, grid)
+    if summary.labels == 0:
+        raise ValueError("summary must be of at least one record with a response")
+    with fitting(model) as draft:
+        draft.n_features_in_ = len(facts.columns)
+        if facts.named:
+            draft.feature_names_in_ = np.asarray(facts.columns, dtype=object)
+        _fit(draft, summary, grid)
+    return model
 
 
 def _responses(summary: Summary, grid: EntryGrid, ones: int) -> tuple[Fraction, Fraction, float]:
     """Return centre, scale and energy of the public responses, of exact fractions."""
-    box, n = check_box(grid.responses, 1), summary.count
+    box, n = check_box(grid.responses, 1), summary.labels
     middle, step = Fraction(float(box.middle[0])), Fraction(float(box.half[0] * _STEP))
     steps = int(summary.gram[-2, -1]) // round(1.0 / _STEP)
     center = middle + step * Fraction(steps, n) if ones else Fraction(0)
@@ -153,7 +153,7 @@ def _responses(summary: Summary, grid: EntryGrid, ones: int) -> tuple[Fraction, 
 def _fit(model: EntryMomentsRegressor, summary: Summary, grid: EntryGrid) -> EntryMomentsRegressor:
     """Draw what `EntryMomentsRegressor.fit` draws, from the moments, and solve."""
     (rng,) = spawn_generators(model.random_state, 1)
-    n, d, ones = summary.count, len(grid.low), int(bool(model.fit_intercept))
+    n, d, ones = summary.labels, len(grid.low), int(bool(model.fit_intercept))
     center, largest, energy = _responses(summary, grid, ones)
     g, c = entry_variances(epsilon=model.epsilon, n_features=d, ones=ones, response_energy=energy)
     gram, model.cross_ = _noisy(summary, grid, (center, largest), ones, (g, c), rng)

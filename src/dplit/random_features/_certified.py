@@ -12,10 +12,11 @@ import math
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from dplit._checks import Array, quiet
-from dplit._estimators import LARGEST_INPUT
+from dplit._estimators import LARGEST_INPUT, silenced
 from dplit._numerics.trigonometry import angle_factor, scaled_cosine_and_sine
 from dplit.mechanisms import gaussian_noise
 from dplit.mechanisms.draws import record_draw
@@ -53,20 +54,26 @@ def feature_rows(X: Array, frequencies: Array) -> Array:
     return rows
 
 
-def ridge_coefficients(X: Array, y: Array, frequencies: Array, alpha: float) -> Array:
+def ridge_coefficients(
+    X: Array, y: Array, frequencies: Array, alpha: float,
+    known: NDArray[np.bool_] | None = None,
+) -> Array:  # fmt: skip
     """Return the minimiser of ``||Phi c - y||^2 + alpha ||c||^2`` for labels in [-1, 1].
 
-    The smaller system is solved; no more than a block of the features is ever in memory.
+    Rows of records whose label is not ``known`` are zeros; None: all are known. The smaller system
+    is solved; no more than a block of the features is ever in memory.
     """
     n, p = len(X), 2 * frequencies.shape[1]
+    known = np.ones(n, bool) if known is None else known
     if n < p:
-        rows = feature_rows(X, frequencies)
+        rows = silenced(feature_rows(X, frequencies), known)
         return np.asarray(_solve(rows @ rows.T, y, alpha) @ rows)
     gram, moment = np.zeros((p, p)), np.zeros(p)
     for start in range(0, n, _ROWS):
-        rows = feature_rows(X[start : start + _ROWS], frequencies)
+        part = slice(start, start + _ROWS)
+        rows = silenced(feature_rows(X[part], frequencies), known[part])
         gram += rows.T @ rows
-        moment += rows.T @ y[start : start + _ROWS]
+        moment += rows.T @ y[part]
     return _solve(gram, moment, alpha)
 
 

@@ -27,8 +27,9 @@ from dplit._estimators import (
     spawn_generators,
     state_guarantee,
     stated_ends,
-    validated,
+    whole,
 )
+from dplit._records import labelled_records
 from dplit.features import random_frequencies
 from dplit.mechanisms import gaussian_noise, gaussian_sigma
 from dplit.mechanisms.draws import record_draw
@@ -259,6 +260,7 @@ class PrivateRandomFeatureRegressor(
             )
         return alpha, sensitivity
 
+    @whole
     @quiet
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Draw frequencies, release the mean of labels and ridge coefficients with noise.
@@ -266,7 +268,8 @@ class PrivateRandomFeatureRegressor(
         Parameters
         ----------
         X, y : array_like of shape (n_samples, n_features) and (n_samples,)
-            Finite records, used as they are, and finite labels, clipped to ``bounds``.
+            Finite records, used as they are, and labels, clipped to ``bounds``; a record without a
+            finite one contributes nothing.
 
         Returns
         -------
@@ -275,7 +278,8 @@ class PrivateRandomFeatureRegressor(
         self._check_parameters()
         low, high = self._limits()
         half, middle = high / 2 - low / 2, low / 2 + high / 2
-        records, labels = validated(self, X, y, dtype=np.float64, y_numeric=True)
+        records, labels = labelled_records(self, X, y)
+        known = ~np.isnan(labels)
         n_records, n_features = records.shape
         half_widths = self._widths(n_features)
         unit = float(gaussian_sigma(epsilon=self.epsilon, delta=self.delta))
@@ -290,9 +294,11 @@ class PrivateRandomFeatureRegressor(
         public, noise = spawn_generators(self.random_state, 2)
         frequencies = random_frequencies(n_features, count, gamma=gamma, rng=public)
         frequencies = frequencies / np.reshape(half_widths, (-1, 1))
-        units = np.clip((np.clip(labels, low, high) - middle) / half, -1.0, 1.0)
+        inside = np.clip(np.where(known, labels, middle), low, high)
+        units = np.clip((inside - middle) / half, -1.0, 1.0)
         mean = noisy_mean(units, unit / math.sqrt(share), noise) if share else 0.0
-        exact = ridge_coefficients(records, np.clip(units - mean, -1.0, 1.0), frequencies, alpha)
+        left_over = np.clip(units - mean, -1.0, 1.0)
+        exact = ridge_coefficients(records, left_over, frequencies, alpha, known)
         record_draw(
             "gaussian", "coefficients", of=exact, sensitivity=sensitivity, scale=sigma,
             shape=exact.shape,

@@ -29,11 +29,11 @@ from dplit._estimators import (
     check_box,
     clip_rows,
     dp_statement,
-    fitted_records,
     spawn_generators,
     stated_norm,
-    validated,
+    whole,
 )
+from dplit._records import fitted_records, validated
 from dplit.features import orthonormal_blocks, random_frequencies
 from dplit.sketching.decoders.kmeans import _QUANTIZED_FACTOR, _dequantized_sketch, decode_kmeans
 from dplit.sketching.decoders.mixtures import _decode_mixture, _log_density
@@ -227,6 +227,7 @@ class _FourierSketchEstimator(_SketchEstimator, ABC):
     def _decode(self, released: Sketch, rng: np.random.Generator) -> Self:
         """Fit the model to a released sketch."""
 
+    @whole
     @quiet
     def fit(self, X: ArrayLike, y: object = None, *, persons: ArrayLike | None = None) -> Self:
         """Release the noisy sketch of the clipped records and decode it; ``y`` is ignored.
@@ -256,6 +257,7 @@ class _FourierSketchEstimator(_SketchEstimator, ABC):
         self._state_fit(released, "coordinates clipped to the bounds")
         return self._decode(released, search)
 
+    @whole
     def fit_sketch(self, sketch: Sketch) -> Self:
         """Decode a sketch that was released before; its noise decides the guarantee.
 
@@ -408,6 +410,7 @@ class CompressivePCA(ComponentsEstimator, _SketchEstimator):
             raise ValueError(f"n_frequencies must be a multiple of {d}, got n_frequencies={m}")
         return SketchMap("quadratic", orthonormal_blocks(d, m, rng=rng))
 
+    @whole
     @quiet
     def fit(self, X: ArrayLike, y: object = None, *, persons: ArrayLike | None = None) -> Self:
         """Release the noisy sketch of the clipped records and decode it; ``y`` is ignored.
@@ -435,6 +438,7 @@ class CompressivePCA(ComponentsEstimator, _SketchEstimator):
         self._state_fit(released, f"rows clipped to norm {norm:g}")
         return self._decode(released, search)
 
+    @whole
     def fit_sketch(self, sketch: Sketch) -> Self:
         """Decode a sketch that was released before; its noise decides the guarantee.
 

@@ -28,7 +28,7 @@ from dplit._checks import (
     check_rng,
     quiet,
 )
-from dplit._estimators import clamp
+from dplit._estimators import clamp, spawn_generators
 from dplit._numerics.rounding import round_down, round_up
 from dplit.mechanisms import (
     cube_noise,
@@ -387,7 +387,7 @@ def sketch_parts(
         raise ValueError(
             f"n_shares must be 1 or the number of parts {len(parts)}, got n_shares={plan.n_shares}"
         )
-    generators = check_rng(rng).spawn(len(parts))
+    generators = spawn_generators(check_rng(rng), len(parts))
     return merge_all(plan.apply(part, rng=own) for part, own in zip(exact, generators, strict=True))
 
 

@@ -32,7 +32,7 @@ from dplit._checks import (
 )
 from dplit._estimators import clip_rows
 from dplit._numerics.blocks import one_blas_thread
-from dplit.baselines import reading
+from dplit._records import person_names
 from dplit.features import complex_features, quadratic_features, quantized_features
 from dplit.sketching._exact_sums import (
     FEATURE_BITS,
@@ -491,7 +491,7 @@ def sketch_persons(X: ArrayLike, persons: ArrayLike, sketch_map: SketchMap) -> S
 
 def _rows_of(persons: ArrayLike, n_records: int) -> list[NDArray[np.intp]]:
     """Return the rows of every person."""
-    people = reading.persons("persons", persons)
+    people = person_names("persons", persons)
     if people.shape != (n_records,):
         raise ValueError(f"persons must have shape ({n_records},), got shape {people.shape}")
     codes = np.unique(people, return_inverse=True)[1]
@@ -520,7 +520,8 @@ def _dask_sketch(X: Any, sketch_map: SketchMap, rows: int) -> Sketch:
         )
     dask: Any = importlib.import_module("dask")
     part = dask.delayed(_exact_part, pure=False)
-    blocks = X.rechunk({1: -1}).to_delayed().ravel().tolist()
+    whole = X.rechunk({1: -1}) if hasattr(X, "rechunk") else X  # a data frame
+    blocks = np.ravel(whole.to_delayed()).tolist()
     tasks = [part(index, block, sketch_map, rows) for index, block in enumerate(blocks)]
     try:
         return merge_all(dask.compute(*tasks))
