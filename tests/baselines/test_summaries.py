@@ -188,6 +188,7 @@ def test_totals_beyond_the_floats_are_rounded_as_the_estimator_rounds_them() -> 
     found = summarise((X, y), model)
     assert int(found.gram[0, 0]) > 2**50
     assert _fitted(fit_summary(clone(model), found)) == _fitted(model.fit(X, y))
+    found = replace(found, made=frozenset())  # which nobody could tell from other records
     many = merge_summaries([found] * 400)
     assert int(many.gram[0, 0]) == 400 * int(found.gram[0, 0]) > 2**53
     with pytest.raises(ValueError, match=f"at most {1 << 30} records"):
@@ -322,7 +323,7 @@ def test_missing_values_count_as_what_is_stated(tmp_path: Path) -> None:
         ([0.5, None], ValueError, "part 0: column 'a' must have no missing value, or a stated one"),
         ([0.5, math.nan], ValueError, "column 'a' must have no missing value, or a stated one"),
         ([0.5, math.inf], ValueError, "column 'a' must be finite, got infinity"),
-        (["7.125", "x"], TypeError, "column 'a' must hold numbers, got type"),
+        (["7.125", "x"], TypeError, "column 'a' must hold numbers, got"),
         (["7.125", 1.0], TypeError, "column 'a'"),
         ([b"7.125", b"1"], TypeError, "column 'a' must hold numbers"),
         (np.array(["2020-01-01", "2021-07-12"], "M8[D]"), TypeError, "must hold numbers"),

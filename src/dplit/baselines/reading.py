@@ -1,72 +1,178 @@
 """Records from folders of Parquet files, dask and tables in memory, some rows at a time.
 
 A part of a source is read where its work is done, by the columns that are named and no others, and
-no more than a batch of it is in memory. Nothing that is said of a refused column quotes a value.
+no more than a batch of it is in memory. Nothing that is said of a refused column quotes a value,
+and no names of columns are told where none of them is one that was asked for: they may be a record.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dplit._checks import Array, as_numbers, check_integer, check_real_array, quiet
-from dplit._records import person_names
+from dplit._checks import Array, as_number, as_numbers, check_integer, check_real_array, quiet
+from dplit._records import is_missing, person_names
 
 #: Rows that are read at a time.
 BATCH_ROWS = 1 << 14
 
+#: Endings of Parquet files.
+PARQUET = (".parquet", ".pq")
+
+#: Folders of tables whose files hold removed records beside those that are left, and what tells.
+_LOGS = {"_delta_log": "Delta", ".hoodie": "Hudi", "metadata": "Iceberg"}
+
+
+# Files: what pyarrow's data set would read, and each real file once.
+
+
+def files_of(folder: Path, endings: Collection[str]) -> list[Path]:
+    """Return the data files of a folder, at any depth, each real file once.
+
+    Names that begin with "." or "_" are skipped at every level below the folder, as pyarrow's data
+    sets do: other programs stage and hide files there. Links to files and folders are followed; a
+    file or folder that is reached twice, by links of either kind, counts once.
+
+    Raises
+    ------
+    ValueError
+        If the folder is a table with a log of its own (Delta, Hudi, Iceberg), whose files hold
+        removed records too; or if a file, which then would be lost, has none of the ``endings``.
+    FileNotFoundError
+        If a link leads nowhere.
+    """
+    seen: set[Any] = set()
+    return list(_walked(folder, tuple(endings), seen))
+
+
+def _walked(folder: Path, endings: tuple[str, ...], seen: set[Any]) -> Iterator[Path]:
+    if not _is_new(folder, seen):
+        return
+    held = sorted(folder.iterdir())
+    for path in held:
+        kind = _LOGS.get(path.name)
+        if kind and path.is_dir() and (kind != "Iceberg" or any(path.glob("*.metadata.json"))):
+            raise ValueError(
+                f"a folder with {path.name!r} is a table of {kind}, whose files hold removed "
+                "records too: read it by its own package, and pass the table"
+            )
+    for path in held:
+        if path.name.startswith((".", "_")):
+            continue
+        if path.is_dir():
+            yield from _walked(path, endings, seen)
+        elif not path.exists():
+            raise FileNotFoundError(f"a folder must hold no link that leads nowhere: {path.name!r}")
+        elif not path.name.lower().endswith(endings):
+            raise ValueError(
+                f"files of a folder must end in {' or '.join(endings)} (names that begin with '.' "
+                f"or '_' are skipped), got {path.name!r}"
+            )
+        elif _is_new(path, seen):
+            yield path
+
+
+def _is_new(path: Path, seen: set[Any]) -> bool:
+    """Notice a file or folder by its place on the disk; whether it is met for the first time."""
+    told = path.stat()
+    place: Any = (told.st_dev, told.st_ino) if told.st_ino else os.path.realpath(path)
+    new = place not in seen
+    seen.add(place)
+    return new
+
+
+def _partitions(folder: Path, file: Path) -> set[str]:
+    """Return names of columns that only the names of a file's folders tell, as in ``year=2020``."""
+    return {p.partition("=")[0] for p in file.relative_to(folder).parts[:-1] if "=" in p}
+
+
+def fingerprints(parts: Sequence[Any]) -> frozenset[str]:
+    """Return a digest of the name, length and time of each file of some parts; none of tables."""
+    told = []
+    for name in {part.path for part in parts if isinstance(part, RowGroup)}:
+        state = os.stat(name)
+        told.append(f"{os.path.realpath(name)} {state.st_size} {state.st_mtime_ns}")
+    return frozenset(hashlib.sha256(text.encode()).hexdigest() for text in told)
+
 
 @dataclass(frozen=True)
 class RowGroup:
-    """One row group of a Parquet file."""
+    """One row group of a Parquet file, and columns that only its folders' names tell."""
 
     path: str
     index: int
+    partitions: frozenset[str] = frozenset()
 
     def chunks(self, names: Sequence[str], size: int) -> Iterator[Any]:
         """Yield Arrow's batches of at most ``size`` rows of the named columns."""
-        parquet = _parquet()
+        for name in names:
+            if name in self.partitions:
+                raise ValueError(
+                    f"column {name!r} must stand in the files: it is only told by names of "
+                    "folders, which are not read"
+                )
         # mapped, as no buffer is as fast; and a part is the work of one thread
-        with parquet.ParquetFile(self.path, memory_map=True, pre_buffer=False) as file:
+        with _opened(self.path) as file:
             _check_names(names, list(file.schema_arrow.names))
-            yield from file.iter_batches(
+            batches = file.iter_batches(
                 size, row_groups=[self.index], columns=list(names), use_threads=False
             )
+            while (batch := _next(self.path, batches)) is not None:
+                yield batch
 
 
 @dataclass(frozen=True)
 class Frame:
-    """A table in memory: of pyarrow or pandas, or a mapping of names to columns."""
+    """A table in memory: of pyarrow, pandas or polars, or a mapping of names to columns."""
 
     table: Any
 
     def chunks(self, names: Sequence[str], size: int) -> Iterator[Any]:
-        """Yield slices of at most ``size`` rows by column."""
+        """Yield slices of at most ``size`` rows by column, by their positions."""
         table = self.table
+        if hasattr(table, "get_column"):  # polars
+            _check_names(names, list(table.columns))
+            table = table.select(list(names)).to_arrow()
         if hasattr(table, "column_names"):  # pyarrow
             _check_names(names, list(table.column_names))
             held = table.select(list(names))
             for batch in held.to_batches() if hasattr(held, "to_batches") else [held]:
                 yield from (batch.slice(at, size) for at in range(0, len(batch), size))
             return
-        told = list(table) if isinstance(table, Mapping) else list(getattr(table, "columns", ()))
+        told = [str(name) for name in (table if isinstance(table, Mapping) else table.columns)]
         _check_names(names, told)
-        columns = {name: table[name] for name in names}
+        if hasattr(table, "iloc"):  # pandas, whose labels of rows and columns may be numbers
+            columns = {name: table.iloc[:, told.index(name)] for name in names}
+        else:
+            found = dict(zip(told, table.values(), strict=True))
+            columns = {name: _arrow(found[name]) for name in names}
         lengths = {len(column) for column in columns.values()}
         if len(lengths) > 1:
             raise ValueError("columns must be equally long")
         for at in range(0, lengths.pop(), size):
-            yield {name: column[at : at + size] for name, column in columns.items()}
+            yield {name: _slice(column, at, at + size) for name, column in columns.items()}
 
 
 Part = RowGroup | Frame
+
+
+def _arrow(column: Any) -> Any:
+    """Return a column of polars as one of pyarrow, and any other as it is."""
+    return column.to_arrow() if hasattr(column, "to_arrow") else column
+
+
+def _slice(column: Any, low: int, high: int) -> Any:
+    return column.iloc[low:high] if hasattr(column, "iloc") else column[low:high]
 
 
 def _parquet() -> Any:
@@ -77,12 +183,34 @@ def _parquet() -> Any:
     return parquet
 
 
+def _unreadable(path: str) -> ValueError:
+    return ValueError(f"{Path(path).name} cannot be read as a Parquet file")
+
+
+def _opened(path: str) -> Any:
+    """Return an open Parquet file; what pyarrow says of another, which may quote it, is not."""
+    parquet = _parquet()
+    try:
+        return parquet.ParquetFile(path, memory_map=True, pre_buffer=False)
+    except (ValueError, OSError, KeyError, NotImplementedError):
+        raise _unreadable(path) from None
+
+
+def _next(path: str, batches: Any) -> Any:
+    try:
+        return next(batches, None)
+    except (ValueError, OSError, KeyError, NotImplementedError):
+        raise _unreadable(path) from None
+
+
 def _check_names(names: Sequence[str], found: list[Any]) -> None:
-    """Refuse a column that is not there, or there twice; names are public."""
+    """Refuse a column that is not there, or there twice; names are public, if these are names."""
     for name in names:
         if found.count(name) != 1:
             rule = "stand in the table" if name not in found else "stand there once"
-            raise ValueError(f"column {name!r} must {rule}, which has the columns {found}")
+            known = not set(names).isdisjoint(found)
+            told = f"the columns {found}" if known else "none of those that were named"
+            raise ValueError(f"column {name!r} must {rule}, which has {told}")
 
 
 def parts_of(source: Any) -> tuple[list[Any], bool]:
@@ -91,7 +219,7 @@ def parts_of(source: Any) -> tuple[list[Any], bool]:
     Parameters
     ----------
     source : path, dask DataFrame, sequence of delayed tables, or table
-        A Parquet file, or a folder whose ``*.parquet`` files are read at any depth, each in its row
+        A Parquet file, or a folder whose files are read as :func:`files_of` says, each in its row
         groups; otherwise as :func:`batches` says.
 
     Returns
@@ -102,31 +230,40 @@ def parts_of(source: Any) -> tuple[list[Any], bool]:
         Whether they are delayed.
     """
     if isinstance(source, (str, os.PathLike)):
-        return _row_groups(Path(source)), False
+        return list(_row_groups(Path(source))), False
     if hasattr(source, "to_delayed"):
         return list(source.to_delayed()), True
     if isinstance(source, (list, tuple)) and source and hasattr(source[0], "dask"):
         return list(source), True
-    if hasattr(source, "column_names") or hasattr(source, "iloc") or isinstance(source, Mapping):
+    framed = any(hasattr(source, name) for name in ("column_names", "iloc", "get_column"))
+    if framed or isinstance(source, Mapping):
         return [Frame(source)], False
     raise TypeError(
         "source must be the path of a Parquet file or of a folder of them, a dask DataFrame, a "
-        "list of delayed tables, or a table of pyarrow or pandas or a mapping of names to columns, "
-        f"got a {type(source).__name__}"
+        "list of delayed tables, or a table of pyarrow, pandas or polars or a mapping of names to "
+        f"columns, got a {type(source).__name__}"
     )
 
 
-def _row_groups(path: Path) -> list[RowGroup]:
-    files = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
+def _row_groups(path: Path) -> Iterator[RowGroup]:
+    files = files_of(path, PARQUET) if path.is_dir() else [path]
     if not files or not files[0].is_file():
         raise FileNotFoundError(f"source must be a Parquet file or hold some, got {str(path)!r}")
-    parquet = _parquet()
-    counts = [(str(file), parquet.ParquetFile(file).metadata.num_row_groups) for file in files]
-    return [RowGroup(name, index) for name, count in counts for index in range(count)]
+    for file in files:
+        told = frozenset(_partitions(path, file)) if path.is_dir() else frozenset()
+        with _opened(str(file)) as opened:
+            count = opened.metadata.num_row_groups
+        yield from (RowGroup(str(file), index, told) for index in range(count))
+
+
+# Columns: numbers, each cell by itself, and persons.
 
 
 def _kind(values: Any) -> tuple[str, str]:
-    """Return the kind of a column as NumPy names kinds, and the name of its type."""
+    """Return the kind of a column as NumPy names kinds, and the name of its type.
+
+    The name has no length of texts, which would be that of the longest.
+    """
     if hasattr(values, "null_count"):  # pyarrow
         from pyarrow import types
 
@@ -137,38 +274,61 @@ def _kind(values: Any) -> tuple[str, str]:
         plain = kind.value_type if types.is_dictionary(kind) else kind
         found = [letter for letter, rule in rules.items() if rule(kind)]
         return (found or ["U" if any(rule(plain) for rule in text) else "O"])[0], str(kind)
-    dtype = values.dtype if hasattr(values, "dtype") else np.asarray(values).dtype
-    return getattr(dtype, "kind", "O"), str(dtype)
+    if not hasattr(values, "dtype"):
+        return "O", "object"
+    kind = getattr(values.dtype, "kind", "O")
+    return kind, "text" if kind in "SU" else str(values.dtype)
+
+
+def _cell(value: Any) -> float | None:
+    """Return one cell of a list as a float: NaN where it is missing, None where it is no number."""
+    if is_missing(value):
+        return math.nan
+    if not isinstance(value, (Real, Decimal, np.bool_)) or isinstance(value, np.timedelta64):
+        return None
+    return float(as_number(value).real)
+
+
+def _listed(name: str, values: Any, fill: float | None) -> Array:
+    """Return the cells of a list or of objects as numbers, each by itself."""
+    if any(isinstance(value, (list, tuple, np.ndarray)) for value in values):
+        raise ValueError(f"column {name!r} must have one axis")
+    cells = [_cell(value) for value in values]
+    agrees = any(cell is not None and not math.isnan(cell) for cell in cells)
+    if None in cells and (fill is None or not agrees):
+        raise TypeError(f"column {name!r} must hold numbers, got others (texts, dates or the like)")
+    return np.array([math.nan if cell is None else cell for cell in cells], np.float64)
 
 
 @quiet
 def numbers(name: str, values: Any, fill: float | None = None, *, label: bool = False) -> Array:
-    """Return a column in float64; missing values (null or NaN) count as ``fill``.
+    """Return a column in float64; missing values (null, NaN, None, NA) count as ``fill``.
 
-    Of a ``label`` what is missing without a ``fill``, or infinite, is NaN.
+    Of a ``label`` what is missing without a ``fill``, or infinite, is NaN. Of lists the cells are
+    read one by one, and where there is a ``fill`` a cell that is no number counts as missing.
 
     Raises
     ------
     TypeError
-        If the type of the column is no type of numbers.
+        If the type of the column is no type of numbers, or a cell of a list is none. None is
+        quoted.
     ValueError
         If a value is missing and ``fill`` is None, or infinite. None is quoted.
     """
     kind, told = _kind(values)
     plain = not hasattr(values, "dtype") and not hasattr(values, "null_count")
-    if kind not in "biufnd" and not (plain and kind == "O"):
+    if not plain and kind not in "biufnd":
         raise TypeError(f"column {name!r} must hold numbers, got type {told}")
-    if hasattr(values, "null_count"):
+    if plain:
+        found = _listed(name, values, fill)
+    elif hasattr(values, "null_count"):
         if told != "double":
             values = values.cast("float64", safe=False)
         found = values.to_numpy(zero_copy_only=False)
     elif hasattr(values, "iloc"):  # pandas
         found = values.to_numpy(dtype=np.float64, na_value=np.nan)
     else:
-        gaps = [np.nan if value is None else value for value in values] if plain else values
-        found = as_numbers(f"column {name!r}", gaps)
-        if found.dtype.kind == "c":
-            raise TypeError(f"column {name!r} must hold numbers, got complex ones")
+        found = as_numbers(f"column {name!r}", values).astype(np.float64)
     found = np.asarray(found, np.float64)
     if found.ndim != 1:
         raise ValueError(f"column {name!r} must have one axis, got {found.ndim}")
@@ -180,7 +340,7 @@ def numbers(name: str, values: Any, fill: float | None = None, *, label: bool = 
         return np.where(np.isfinite(found), found, np.nan)
     elif np.isnan(found).any():
         raise ValueError(f"column {name!r} must have no missing value, or a stated one: fill=")
-    if not np.isfinite(found).all():
+    if np.isinf(found).any():
         raise ValueError(f"column {name!r} must be finite, got infinity")
     return found
 
@@ -188,7 +348,8 @@ def numbers(name: str, values: Any, fill: float | None = None, *, label: bool = 
 def persons(name: str, values: Any) -> NDArray[Any]:
     """Return a column of persons: integers in int64, or texts as objects.
 
-    Floats are refused, as two persons may be one of them, and so are missing names.
+    Floats are refused, as two persons may be one of them, and so are missing names: packages turn
+    integers beside one that is missing into floats. A list is read entry by entry.
     """
     return person_names(f"group column {name!r}", values)
 
@@ -204,12 +365,12 @@ def check_fill(fill: Mapping[str, float] | None, names: Sequence[str]) -> dict[s
 
 
 def read(
-    part: Any, names: Sequence[str], fill: Mapping[str, float], *, group: str | None = None,
-    size: int = BATCH_ROWS, target: str | None = None,
+    part: Any, names: Sequence[str], fill: Mapping[str, float], *, target: str | None = None,
+    group: str | None = None, size: int = BATCH_ROWS,
 ) -> Iterator[tuple[list[Array], NDArray[Any] | None]]:  # fmt: skip
     """Yield batches of one part: the named columns in float64, and the persons of the rows.
 
-    In the ``target`` what is missing is NaN.
+    In the ``target`` what is missing is NaN, unless there is a ``fill`` for it.
     """
     if not isinstance(part, (RowGroup, Frame)):
         part = Frame(part)
@@ -233,12 +394,13 @@ def batches(
     Parameters
     ----------
     source : path or table
-        A Parquet file; a folder whose ``*.parquet`` files are read at any depth; a table of pyarrow
-        or pandas, or a mapping of names to columns.
+        A Parquet file; a folder whose files are read as :func:`files_of` says; a table of pyarrow,
+        pandas or polars, or a mapping of names to columns.
     columns : sequence of str
         Names of the columns of numbers, in the order of the records' entries.
     fill : mapping of str to float or None, default=None
-        What missing values (null or NaN) of a column count as; None and any other column: an error.
+        What missing values (null, NaN, None, NA) of a column count as, and in lists cells that are
+        no numbers; None and any other column: an error.
     batch_rows : int, default=16384
         Rows in memory at a time.
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import functools
 import importlib
 import math
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -41,7 +42,14 @@ from dplit.baselines.linear import (
     _warn_of_noise,
     moment_sensitivity,
 )
-from dplit.baselines.reading import BATCH_ROWS, check_columns, check_fill, parts_of, read
+from dplit.baselines.reading import (
+    BATCH_ROWS,
+    check_columns,
+    check_fill,
+    fingerprints,
+    parts_of,
+    read,
+)
 from dplit.features.hats import HatFeatures, HatMap
 from dplit.mechanisms import gaussian_noise, gaussian_sigma
 from dplit.mechanisms.draws import record_draw
@@ -193,6 +201,9 @@ class Summary:
         Whose records these are, sorted, where there is a column of persons.
     labels : int
         Number of records in it that have a label; the others add nothing but to ``count``.
+    made : frozenset of str
+        What the calls that made it are told by, and digests of the places, lengths and times of the
+        files that they read: the same records twice are refused where one of these is met twice.
     """
 
     facts: Facts
@@ -201,6 +212,7 @@ class Summary:
     ends: tuple[int, int] = field(repr=False)
     persons: NDArray[Any] | None = field(default=None, repr=False)
     labels: int = field(default=0, repr=False)
+    made: frozenset[str] = field(default=frozenset(), repr=False)
 
     def merge(self, other: Summary) -> Summary:
         """Return the summary of the records of both, which must be different records.
@@ -208,8 +220,10 @@ class Summary:
         Raises
         ------
         ValueError
-            If the two were made with unlike public facts, or a person has records in both: which
-            of these count can be told from all of them alone, in one call of :func:`summarise`.
+            If the two were made with unlike public facts, or in part by one call or from one file
+            (copies of a summary know it, copies of a file do not); or a person has records in
+            both: which of these count can be told from all of them alone, in one call of
+            :func:`summarise`.
         """
         return merge_summaries([self, other])
 
@@ -237,6 +251,12 @@ def merge_summaries(summaries: Iterable[Summary]) -> Summary:
                     f"summaries must have the same public facts, got {name}={value!r} and "
                     f"{name}={vars(part.facts)[name]!r}"
                 )
+    made: frozenset[str] = frozenset().union(*(part.made for part in found))
+    if len(made) < sum(len(part.made) for part in found):
+        raise ValueError(
+            "summaries must be of different records, and two of them are of one call or one file: "
+            "each record would count twice; nothing is merged"
+        )
     count = sum(part.count for part in found)
     if count > _MOST_RECORDS:
         raise ValueError(f"summaries must hold at most {_MOST_RECORDS} records together")
@@ -251,7 +271,8 @@ def merge_summaries(summaries: Iterable[Summary]) -> Summary:
                 "nothing is merged"
             )
     gram = functools.reduce(np.add, (part.gram for part in found))
-    return Summary(facts, gram, count, ends, everyone, sum(part.labels for part in found))
+    labels = sum(part.labels for part in found)
+    return Summary(facts, gram, count, ends, everyone, labels, made)
 
 
 def _sorted(persons: Sequence[NDArray[Any] | None]) -> NDArray[Any]:
@@ -396,8 +417,9 @@ def summarise(
     Parameters
     ----------
     source : path, dask DataFrame, sequence of delayed tables, table, or pair (X, y)
-        A Parquet file, or a folder whose ``*.parquet`` files are read at any depth; what dask
-        computes, part by part; a table of pyarrow or pandas, or a mapping of names to columns.
+        A Parquet file, or a folder whose files are read at any depth, as
+        :func:`~dplit.baselines.reading.files_of` says; what dask computes, part by part; a table of
+        pyarrow, pandas or polars, or a mapping of names to columns.
     model : estimator or Grid
         A SufficientStatisticsRegressor or AdaSSPRegressor, or a pipeline of HatFeatures and one of
         them: its public facts (norm, bounds, intercept, knots) say what is added. Or a grid, such
@@ -406,8 +428,8 @@ def summarise(
         Columns of numbers, in the order of the features, and the one of the labels; None for a
         pair.
     fill : mapping of str to float or None, default=None
-        What missing values (null or NaN) of a column count as. Where there is none for the target,
-        a record without a label contributes nothing; any other missing value is refused.
+        What missing values (null, NaN, None, NA) of a column count as. Where there is none for the
+        target, a record without a label contributes nothing; any other missing value is refused.
     group : str or None, default=None
         Column of integers or text that says whose record it is: neighbours differ in a person.
     rows_each : int or None, default=None
@@ -464,11 +486,12 @@ def summarise(
     facts = Facts(names, target, named, stated, group, most, grid)
     size = check_integer("batch_rows", batch_rows)
     parts, delayed = parts_of(source)
+    made = fingerprints(parts) | {os.urandom(16).hex()}
     run = functools.partial(_run, delayed or distributed)
-    if group is None:
-        found = run(_part_summary, [(part, facts, size) for part in parts])
-        return merge_summaries(found or [_add(facts, ())])
-    return _summarise_persons(parts, facts, size, run)
+    if group is not None:
+        return replace(_summarise_persons(parts, facts, size, run), made=made)
+    found = run(_part_summary, [(part, facts, size) for part in parts])
+    return replace(merge_summaries(found or [_add(facts, ())]), made=made)
 
 
 def _summarise_persons(parts: Any, facts: Facts, size: int, run: Callable[..., Any]) -> Summary:
