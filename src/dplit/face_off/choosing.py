@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from dplit._estimators import RandomState, spawn_generators, state_guarantee
 from dplit.audit import ledger
 from dplit.face_off.choice import ranked
 from dplit.face_off.mechanisms import Mechanism, mechanism
-from dplit.face_off.release import ReleasedModel, _check_memory, _new_folder, _write
+from dplit.face_off.release import ReleasedModel, _check_memory, _check_new, writing
 from dplit.face_off.sources import TableError
 from dplit.face_off.tables import Problem, header_of, load_problem, state_facts
 from dplit.mechanisms import gaussian_epsilon, gaussian_sigma, report_noisy_min
@@ -46,7 +47,14 @@ def _shares(gaussian: Sequence[bool], epsilon: float, delta: float) -> list[tupl
 
 
 def _losses(problem: Problem, model: Any, rows: np.ndarray) -> int:
-    """Return the sum of the losses of some records, each from 0 to ``_UNIT``, as a whole number."""
+    """Return the sum of the losses of some records, each from 0 to ``_UNIT``, as a whole number.
+
+    A record without a label loses nothing.
+    """
+    if problem.known is not None:
+        rows = rows[problem.known[rows]]
+    if not len(rows):
+        return 0
     predicted, truth = model.predict(problem.X[rows]), problem.y[rows]
     if problem.task == "classification":
         return int(np.sum(predicted != truth)) * _UNIT
@@ -78,7 +86,8 @@ def choose(
     task: str | None = None, epsilon: float = 1.0, delta: float = 1e-6,
     candidates: Sequence[str] | None = None, held: float = 0.2,
     folder: str | os.PathLike[str] | None = None, random_state: RandomState = None,
-    skewed: Sequence[str] | None = None,
+    skewed: Sequence[str] | None = None, separator: str | None = None, decimal: str = ".",
+    thousands: str = "",
 ) -> ReleasedModel:  # fmt: skip
     r"""Fit several mechanisms and release the one that did best on records held out, privately.
 
@@ -103,7 +112,7 @@ def choose(
         Receives the model and its card, as :func:`~dplit.face_off.release.release` writes them.
     random_state : int, Generator, RandomState or None, default=None
         None for releases; anything else is for tests and voids the guarantee.
-    skewed : sequence of str, optional
+    skewed, separator, decimal, thousands
         As in :func:`~dplit.face_off.exploring.explore`.
 
     Returns
@@ -140,16 +149,19 @@ def choose(
     kind = task or ("classification" if classes is not None else "regression")
     if kind not in ("regression", "classification"):
         raise TableError(f"task must be regression or classification, got task={task!r}")
-    check_positive("epsilon", epsilon)
-    if check_probability("delta", delta) >= 0.5:
+    epsilon = check_positive("epsilon", epsilon)
+    delta = check_probability("delta", delta)
+    if delta >= 0.5:
         raise ValueError(f"delta must be below 1/2, got delta={delta!r}")
-    check_interval("held", held, 0.0, 1.0)
-    place = None if folder is None else _new_folder(folder)
+    held = check_interval("held", held, 0.0, 1.0)
+    if folder is not None:
+        _check_new(Path(folder))
     facts = state_facts(
-        header_of(file), target=target or "", task=kind, bounds=bounds, categories=categories,
-        classes=classes, fill=fill, ignore=ignore, skewed=skewed,
+        header_of(file, separator=separator), target=target, task=kind, bounds=bounds,
+        categories=categories, classes=classes, fill=fill, ignore=ignore, skewed=skewed,
+        decimal=decimal, thousands=thousands,
     )  # fmt: skip
-    problem = load_problem(file, facts, progress=False)
+    problem = load_problem(file, facts, progress=False, separator=separator)
     n = len(problem.X)
     if n < 10:
         raise TableError(f"choosing needs at least 10 records, got {n}")
@@ -158,17 +170,20 @@ def choose(
         n_classes=len(facts.classes) if kind == "classification" else None,
     )  # fmt: skip
     found = _candidates(kind, names, problem)
-    with ledger() as book:
+    for one in found:
+        one.make(problem, epsilon=epsilon, delta=delta)  # checks what is stated of it
+    with ledger() as book, writing(folder, facts, book, epsilon, delta) as write:
         best, fits, parts = _chosen(problem, found, epsilon, delta, held, random_state)
-    fitted, told = fits[best]
-    fitted.random_state = random_state
-    state_guarantee(
-        fitted, epsilon, delta, "replace_one",
-        f"replacing one of {n} records (their number is public; {', '.join(names)} were fitted to "
-        f"{len(parts[0])} of them with shares of the budget, and the other {len(parts[1])}, to "
-        "which nothing was fitted, chose between them; values are clipped to the stated bounds)",
-    )  # fmt: skip
-    return _write(place, found[best], fitted, facts, {}, told, book)
+        fitted, told = fits[best]
+        fitted.random_state = random_state
+        state_guarantee(
+            fitted, epsilon, delta, "replace_one",
+            f"replacing one of {n} records (their number is public; {', '.join(names)} were fitted "
+            f"to {len(parts[0])} of them with shares of the budget, and the other {len(parts[1])}, "
+            "to which nothing was fitted, chose between them; values are clipped to the stated "
+            "bounds)",
+        )  # fmt: skip
+        return write(found[best], fitted, {}, told)
 
 
 def _chosen(

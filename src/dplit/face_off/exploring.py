@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -47,8 +47,9 @@ class Exploration:
     ----------
     scores : mapping of str to ndarray of shape (n_splits, n_epsilons)
         Held-out R2 or accuracy of each mechanism.
-    recommended : tuple of str
-        One name of ``scores`` for each epsilon, from public facts only.
+    recommended : tuple of str or None
+        One name of ``scores`` for each epsilon, from public facts only; None where nothing is worth
+        a release by ``advice``.
     trivial : ndarray of shape (n_splits,)
         Score of the best constant of the training records.
     not_private : mapping of str to ndarray of shape (n_splits,)
@@ -64,10 +65,13 @@ class Exploration:
         Records that each model was fitted to.
     facts : Facts
         What was stated.
+    odd : mapping of str to float
+        Share of the cells of each column that are missing or not what is stated, where there are
+        any: read from the records, as the scores are.
     """
 
     scores: Mapping[str, Array]
-    recommended: tuple[str, ...]
+    recommended: tuple[str | None, ...]
     trivial: Array
     not_private: Mapping[str, Array]
     advice: tuple[Recommendation, ...] = field(repr=False)
@@ -78,6 +82,7 @@ class Exploration:
     delta: float
     n_train: int
     facts: Facts = field(repr=False)
+    odd: Mapping[str, float] = field(default_factory=dict, repr=False)
 
     def _call(self) -> str:
         """Return the short and safe way to the same recommendation."""
@@ -106,7 +111,22 @@ class Exploration:
             f"* recommended from public facts, never from these scores. Safe: {self._call()}.",
             _RELEASED,
         ]
-        return notes + [f"{name} is left out: {why}." for name, why in self.left_out.items()]
+        for epsilon, name in zip(self.epsilons, self.recommended, strict=True):
+            if name is None:
+                notes.append(f"Nothing is worth a release at epsilon {epsilon:g}: see advice.")
+        notes += [f"{name} is left out: {why}." for name, why in self.left_out.items()]
+        return notes + [
+            f"{share:.1%} of {column} is missing or not what is stated, and {self._counts(column)}."
+            for column, share in self.odd.items()
+        ]
+
+    def _counts(self, column: str) -> str:
+        """Say what a cell that is not what is stated does."""
+        if column == self.facts.target and column not in self.facts.fill:
+            return "its record contributes nothing"
+        if column in self.facts.categories:
+            return "counts as the first category, or where it is missing as '' if that is stated"
+        return "counts as its fill, or as the middle of its bounds"
 
     def __str__(self) -> str:
         rows = [self._heads(), *([name, *cells] for name, cells in self._rows())]
@@ -191,7 +211,10 @@ def _too_much(found: Mechanism, n_train: int, n_columns: int) -> str:
 
 
 class _Scorer:
-    """Splits of a table, and the score of a model on what a split holds out."""
+    """Splits of a table, and the score of a model on what a split holds out.
+
+    Records without a label are in no part: the model that is scored has seen none of them.
+    """
 
     def __init__(self, problem: Problem, truth: Array, seed: int):
         self.problem, self.truth, self.seed = problem, truth, seed
@@ -199,10 +222,15 @@ class _Scorer:
     def split(self, index: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the places of training and of held-out records."""
         order = np.random.default_rng(self.seed + index).permutation(len(self.problem.X))
-        return np.split(order, [int(0.7 * len(order))])[0], order[int(0.7 * len(order)) :]
+        parts = np.split(order, [int(0.7 * len(order))])
+        if self.problem.known is not None:
+            parts = [part[self.problem.known[part]] for part in parts]
+        return parts[0], parts[1]
 
     def score(self, model: Any, rows: np.ndarray) -> float:
         """Return R2 against the labels as they are, where they are numbers; or accuracy."""
+        if not len(rows):
+            return float("nan")
         predicted = model.predict(self.problem.X[rows])
         if self.problem.task == "classification":
             return float(accuracy_score(self.problem.y[rows], predicted))
@@ -218,7 +246,8 @@ def explore(
     fill: Mapping[str, float] | None = None, ignore: Sequence[str] | None = None,
     task: str | None = None, epsilons: Sequence[float] = (0.3, 1.0, 3.0, 10.0),
     delta: float = 1e-6, n_splits: int = 3, seed: int = 0, rows: int | None = None,
-    skewed: Sequence[str] | None = None,
+    skewed: Sequence[str] | None = None, separator: str | None = None, decimal: str = ".",
+    thousands: str = "",
 ) -> Exploration:  # fmt: skip
     """Compare all mechanisms on a table. **The comparison is itself a release of the table.**
 
@@ -230,17 +259,19 @@ def explore(
     Parameters
     ----------
     file : str, path or table
-        CSV or Parquet; or a table of pandas, polars, pyarrow or dask, or a mapping of names to
-        columns.
+        CSV, also compressed by gzip, bz2 or xz, or Parquet, or a folder of either; or a table of
+        pandas, polars, pyarrow or dask, or a mapping of names to columns.
     target : str
-        Column that is predicted.
+        Column that is predicted. A record in which it is missing, no finite number or none of the
+        classes contributes nothing.
     bounds : mapping of str to pair of float
         Lowest and highest value of each numeric column, and of a numeric target; what is outside
         is clipped. Known without the table, as all that follows.
     categories : mapping of str to sequence, optional
-        Values of each column of texts; every other value counts as the first.
+        Values of each column of texts; every other value counts as the first, and a missing one as
+        ``""`` if that is among them.
     classes : sequence, optional
-        Two or more labels; every other label counts as the first.
+        Two or more labels.
     fill : mapping of str to float, optional
         What stands for missing numbers; else the middle of the bounds.
     ignore : sequence of str, optional
@@ -262,6 +293,10 @@ def explore(
         Numeric columns whose values crowd near their lowest bound, as amounts and counts do: read
         on a logarithmic scale, where half of the range is for the lowest tenth. Where that is so an
         additive model gains much; where it is not, it loses much: state it only if you know it.
+    separator : str or None, default=None
+        One character between the fields of a CSV file; None reads it off the first line.
+    decimal, thousands : str, default="." and ""
+        How numbers are written where they are texts, as in ``1.234,5``.
 
     Returns
     -------
@@ -297,8 +332,9 @@ def explore(
     if kind not in ("regression", "classification"):
         raise TableError(f"task must be regression or classification, got task={task!r}")
     facts = state_facts(
-        header_of(file), target=target or "", task=kind, bounds=bounds, categories=categories,
-        classes=classes, fill=fill, ignore=ignore, skewed=skewed,
+        header_of(file, separator=separator), target=target, task=kind, bounds=bounds,
+        categories=categories, classes=classes, fill=fill, ignore=ignore, skewed=skewed,
+        decimal=decimal, thousands=thousands,
     )  # fmt: skip
     budgets = tuple(check_positive("epsilons", epsilon) for epsilon in epsilons)
     if not budgets or check_probability("delta", delta) >= 0.5:
@@ -306,12 +342,15 @@ def explore(
         raise ValueError(f"{rule}, got epsilons={epsilons!r}, delta={delta!r}")
     check_integer("n_splits", n_splits)
     check_integer("seed", seed, minimum=0)
-    problem, truth = _loaded(file, facts, truth=True)
+    problem, truth, odd = _loaded(file, facts, truth=True, separator=separator)
     if rows is not None and check_integer("rows", rows, minimum=10) < len(problem.X):
         problem, truth = _some(problem, truth, rows, seed)
     if len(problem.X) < 10:
         raise TableError(f"exploring needs at least 10 records, got {len(problem.X)}")
-    return _compared(_Scorer(problem, truth, seed), facts, budgets, delta, n_splits)
+    if len(problem.labelled().X) < 10:
+        raise TableError("exploring needs at least 10 records with a label")
+    found = _compared(_Scorer(problem, truth, seed), facts, budgets, delta, n_splits)
+    return replace(found, odd={column: share for column, share in odd.items() if share})
 
 
 def _compared(
@@ -336,13 +375,16 @@ def _compared(
         "task": kind, "n": n_train, "n_columns": len(facts.columns), "n_classes": n_classes,
         "delta": delta,
     }  # fmt: skip
+    advice = tuple(recommend(**stated, epsilon=epsilon) for epsilon in budgets)
     chosen = tuple(
-        next(name for name in ranked(**stated, epsilon=epsilon) if name in scores)
-        for epsilon in budgets
+        None
+        if told.estimator is None
+        else next(name for name in ranked(**stated, epsilon=epsilon) if name in scores)
+        for epsilon, told in zip(budgets, advice, strict=True)
     )
     return Exploration(
         scores=scores, recommended=chosen, trivial=trivial, not_private=free,
-        advice=tuple(recommend(**stated, epsilon=epsilon) for epsilon in budgets),
+        advice=advice,
         left_out=left_out, task=kind, measure="R2" if kind == "regression" else "accuracy",
         epsilons=budgets, delta=delta, n_train=n_train, facts=facts,
     )  # fmt: skip
@@ -351,9 +393,8 @@ def _compared(
 def _some(problem: Problem, truth: Array, rows: int, seed: int) -> tuple[Problem, Array]:
     """Return some records of a table, drawn without looking at them."""
     kept = np.random.default_rng(seed).permutation(len(problem.X))[:rows]
-    X, y = problem.X[kept], problem.y[kept]
-    public = (problem.public, problem.data_norm, problem.box, problem.indicators)
-    return Problem(problem.name, problem.task, X, y, *public), truth[kept]
+    known = None if problem.known is None else problem.known[kept]
+    return replace(problem, X=problem.X[kept], y=problem.y[kept], known=known), truth[kept]
 
 
 def _without_privacy(scorer: _Scorer, index: int) -> tuple[float, dict[str, float]]:

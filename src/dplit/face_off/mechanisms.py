@@ -142,7 +142,8 @@ class Mechanism:
         ``rows`` (n,) are those to fit to, by default all; ``options`` are those of ``make``.
         """
         model = self.make(problem, **options)
-        X, y = (part if rows is None else part[rows] for part in (problem.X, problem.y))
+        kept = slice(None) if rows is None else rows
+        X, y = problem.X[kept], problem.labels(kept)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             model.fit(X, None if problem.task in ("clustering", "components") else y)

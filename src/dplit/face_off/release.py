@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import html
 import json
 import os
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -15,16 +18,27 @@ from typing import Any
 import numpy as np
 
 import dplit
+from dplit._checks import check_positive, check_probability
 from dplit._estimators import RandomState
 from dplit.audit import Ledger, ledger
 from dplit.baselines.additive import Shape
 from dplit.face_off.mechanisms import Mechanism, mechanism
 from dplit.face_off.pictures import as_svg, draw_shapes
-from dplit.face_off.sources import TableError
-from dplit.face_off.tables import Facts, Problem, _parsed, load_problem
+from dplit.face_off.sources import TableError, named
+from dplit.face_off.tables import (
+    Facts,
+    Problem,
+    _parsed,
+    _plain,
+    check_columns_there,
+    read_rows,
+)
 from dplit.margin.kernels import DirectFeatures
 
-_FORMAT = "dplit model 1"
+_FORMAT = "dplit model 2"
+_FILES = ("model.json", "card.json", "card.html")
+#: What a card says of a release until all of it is written.
+_UNFINISHED = "unfinished: the noise may have been drawn and the budget spent; this is no release"
 _FLOATS = (
     "The noise is drawn and added in double precision, for research. The low-order bits of the "
     "numbers can reveal what the noise was meant to hide. Where that matters, draw the noise with "
@@ -62,15 +76,22 @@ class ReleasedModel:
         """Return the prediction for every row, given as mapping of column to value.
 
         Values are read as those of the table were: clipped, filled, unknown categories as the first
-        one.
+        one. A row that lacks a column is refused by the name of the column; a cell may be missing.
         """
-        held = list(rows)
-        columns = {c: [row.get(c) for row in held] for c in self.facts.columns}
+        held = [{named(name): value for name, value in row.items()} for row in rows]
+        for row in held:
+            check_columns_there(list(row), self.facts.columns)
+        columns = {c: [row[c] for row in held] for c in self.facts.columns}
         return np.asarray(self.estimator.predict(self.facts.encode(columns)))
 
-    def predict_file(self, file: Any) -> np.ndarray:
-        """Return the predictions for the rows of a file or table with the same columns."""
-        return np.asarray(self.estimator.predict(load_problem(file, self.facts, check=False).X))
+    def predict_file(self, file: Any, *, separator: str | None = None) -> np.ndarray:
+        """Return the predictions for the rows of a file or table, whose target need not be there.
+
+        It is read as :func:`~dplit.face_off.tables.load_problem` reads tables, by the decimals and
+        groups that were stated for the model; a column that is not there is refused by its name.
+        """
+        rows = read_rows(file, self.facts, separator=separator)
+        return np.asarray(self.estimator.predict(rows))
 
     def plot(self) -> Any:
         """Draw the shapes of an additive model, in the units of the table.
@@ -152,13 +173,45 @@ def load_model(folder: str | os.PathLike[str]) -> ReleasedModel:
     Returns
     -------
     ReleasedModel
+
+    Raises
+    ------
+    ValueError
+        If the release is unfinished, or a file of it is not as it was written, by the checksums
+        that card and model have of each other. Who changes both consistently is not noticed: a
+        checksum is no signature.
     """
     place = Path(folder)
-    model = json.loads((place / "model.json").read_text(encoding="utf-8"))
+    found = {name: (place / name).read_bytes() for name in _FILES if (place / name).exists()}
+    card = json.loads(found["card.json"]) if "card.json" in found else {}
+    if "model.json" not in found or card.get("state") != "finished":
+        raise ValueError(f"folder must hold a finished release, got folder={str(place)!r}")
+    model = json.loads(found["model.json"])
     if model.get("format") != _FORMAT:
         raise ValueError(f"{place / 'model.json'} must have the format {_FORMAT!r}")
-    card = json.loads((place / "card.json").read_text(encoding="utf-8"))
+    sums = card.pop("sha256", {})
+    wrong = [
+        name
+        for name in ("model.json", "card.html")
+        if name in found and sums.get(name) != _sha256(found[name])
+    ]
+    if wrong or model.get("card") != _sha256(_canonical(card)):
+        other = wrong[0] if wrong else "card.json"
+        raise ValueError(
+            f"files of a release must be as they were written, and {other} has another checksum: "
+            f"{str(place)!r}"
+        )
+    card["sha256"] = sums
     return ReleasedModel(card, Facts.from_json(model["facts"]), _restored(model))
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _canonical(card: Mapping[str, Any]) -> bytes:
+    """Return a card as bytes that do not depend on how its file is laid out."""
+    return json.dumps(json.loads(json.dumps(card)), sort_keys=True).encode()
 
 
 def _card(
@@ -167,6 +220,7 @@ def _card(
 ) -> dict[str, Any]:  # fmt: skip
     """Return the release card."""
     return {
+        "state": "finished",
         "mechanism": name,
         "estimator": type(fitted).__name__,
         "task": facts.task,
@@ -175,24 +229,15 @@ def _card(
         "epsilon": fitted.epsilon_,
         "delta": fitted.delta_,
         "draws of noise, in order (no number here depends on a record)": book.rows(),
-        "stated as public": {
-            "columns and their order": facts.columns,
-            "columns not used": facts.ignore,
-            "target": facts.target or "none",
-            "bounds (values outside are clipped)": facts.bounds,
-            "categories (others count as the first)": facts.categories,
-            "classes (others count as the first)": facts.classes,
-            "fill of missing numbers (otherwise the middle of the bounds)": facts.fill,
-            "skewed (read on a logarithmic scale)": facts.skewed,
-            "clusters": facts.n_clusters or "none",
-            "settings": {**settings} or "defaults, which read public numbers alone",
-        },
+        "stated as public": _stated(facts, settings),
         "warnings (from public numbers or from what is released)": list(told),
         "not covered": [
             "A second release from the same table spends its own budget: the epsilons add up.",
             "Bounds, categories and settings that were chosen by looking at the table.",
             "Time and memory; the executed notebook notes the time, so publish this folder only.",
             "Rows that the file itself lost or merged, for example by a quote that never closes.",
+            "That the table was refused, if it was: no column may agree in no record with what is "
+            "stated of it, and at least one record has a label.",
         ],
         "floating point": _FLOATS,
         "versions": {
@@ -202,6 +247,27 @@ def _card(
         },
         "how to load": "from dplit.face_off.release import load_model\n"
         "model = load_model(FOLDER)\nmodel.predict([{COLUMN: VALUE, ...}])",
+    }
+
+
+def _stated(facts: Facts, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a card says is public."""
+    return {
+        "columns and their order": facts.columns,
+        "columns not used": facts.ignore,
+        "target (a record without it contributes nothing: the sensitivity is the same)": (
+            facts.target or "none"
+        ),
+        "bounds (values outside are clipped)": facts.bounds,
+        "categories (others count as the first, missing ones as '' if that is stated)": (
+            facts.categories
+        ),
+        "classes (a record of none of them contributes nothing)": facts.classes,
+        "fill of missing numbers (otherwise the middle of the bounds)": facts.fill,
+        "skewed (read on a logarithmic scale)": facts.skewed,
+        "decimals and groups of digits in texts": [facts.decimal, facts.thousands],
+        "clusters": facts.n_clusters or "none",
+        "settings": {**settings} or "defaults, which read public numbers alone",
     }
 
 
@@ -293,18 +359,20 @@ def release(
     Parameters
     ----------
     problem, facts
-        The table and what is public about it.
+        The table and what is public about it: that by which it was read.
     name : str
         The mechanism, one of its task.
     folder : str or path
-        Receives ``model.json``, ``card.json`` and ``card.html``. A folder that holds a release is
-        refused: another release costs another budget.
+        Receives ``model.json``, ``card.json`` and ``card.html``. A folder that holds a release, a
+        whole one or one that is unfinished, is refused: another release costs another budget. It is
+        claimed before any noise is drawn, by a card that says that it is unfinished until all is
+        written; a release that fails before that leaves nothing.
     epsilon, delta : float
         The budget.
     neighboring : {"replace_one", "add_remove"}, default="replace_one"
         Under "replace_one" the number of records is public and stands in the guarantee.
     settings : mapping or None, default=None
-        Settings of the estimator, chosen without this table.
+        Settings of the estimator, chosen without this table: numbers, texts or lists of them.
     random_state : int, Generator, RandomState or None, default=None
         None draws the noise from the operating system's entropy. Anything else is for tests and
         voids the guarantee, as the card then says.
@@ -314,53 +382,164 @@ def release(
     dict
         The card.
     """
-    place, chosen = _new_folder(folder), dict(settings or {})
-    found = mechanism(name, facts.task)
+    found, chosen = mechanism(name, facts.task), _plain(settings or {})
+    epsilon, delta = (
+        check_positive("epsilon", epsilon),
+        check_probability("delta", delta, zero=True),
+    )
+    _check_agrees(problem, facts)
     _check_memory(found, len(problem.X), neighboring)
-    with ledger() as book:
-        fitted, told = found.fit(
-            problem, epsilon=epsilon, delta=delta, neighboring=neighboring,
-            random_state=random_state, settings=chosen,
-        )  # fmt: skip
-    return dict(_write(place, found, fitted, facts, chosen, told, book).card)
+    budget: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "neighboring": neighboring}
+    _public(found.make(problem, **budget, settings=chosen))
+    with ledger() as book, writing(folder, facts, book, epsilon, delta) as write:
+        fitted, told = found.fit(problem, **budget, random_state=random_state, settings=chosen)
+        return dict(write(found, fitted, chosen, told).card)
 
 
-def _new_folder(folder: str | os.PathLike[str]) -> Path:
-    """Return the path of a folder that holds no release yet."""
-    place = Path(folder)
-    if (place / "card.json").exists():
+def _check_agrees(problem: Problem, facts: Facts) -> None:
+    """Refuse facts by which the problem was not encoded: the card would be about another table."""
+    if problem.facts is not None:
+        mine, given = problem.facts.as_json(), facts.as_json()
+        wrong = [name for name in mine if json.dumps(mine[name]) != json.dumps(given[name])]
+    else:
+        same = {
+            "task": problem.task == facts.task,
+            "bounds or classes": dict(problem.public) == facts.public,
+            "columns": problem.data_norm == facts.data_norm
+            and np.array_equal(problem.box, facts.box),
+            "categories": tuple(problem.indicators) == facts.indicators,
+        }
+        wrong = [name for name, equal in same.items() if not equal]
+    if wrong:
         raise TableError(
-            f"output must be a new folder, got output={str(place)!r}, which holds a release: "
-            "another release from the same table costs another budget"
+            f"facts must be those by which the problem was read: {', '.join(wrong)} differ"
         )
-    return place
+
+
+def _public(model: Any) -> dict[str, Any]:
+    """Return the public arguments of an estimator, which can be written as JSON."""
+    public = {k: v for k, v in model.get_params().items() if k != "random_state"}
+    for name, value in public.items():
+        try:
+            json.dumps(value, default=_listed)
+        except (TypeError, ValueError):
+            raise TableError(
+                f"settings must be numbers, texts or lists of them, not {name}"
+            ) from None
+    return public
+
+
+def _listed(value: Any) -> Any:
+    """Return an array as JSON has it; anything else is refused."""
+    if not isinstance(value, (np.ndarray, np.generic)):
+        raise TypeError
+    return value.tolist()
+
+
+# The folder of a release: claimed before anything is drawn, and finished by a rename.
+
+
+def _check_new(place: Path) -> None:
+    """Refuse a folder that holds a release, or one that is unfinished."""
+    if any((place / name).exists() for name in _FILES):
+        raise TableError(
+            f"output must be a new folder, got output={str(place)!r}, which holds a release, whole "
+            "or unfinished: another release from the same table costs another budget"
+        )
+
+
+@contextmanager
+def writing(
+    folder: str | os.PathLike[str] | None, facts: Facts, book: Ledger, epsilon: float, delta: float
+) -> Iterator[Callable[..., ReleasedModel]]:
+    """Claim a folder before any noise is drawn, and give what writes a release into it.
+
+    The claim is a card that is created exclusively and says that it is unfinished: of two releases
+    into one folder, one is refused here. Room for the model is taken too, so that a full disk is
+    found now. What fails before the ``book`` heard a draw leaves nothing; later the card stays, and
+    says that the budget may be spent.
+    """
+    if folder is None:
+        yield partial(_write, None, facts, book)
+        return
+    place = Path(folder)
+    _check_new(place)
+    draft = {
+        "state": _UNFINISHED, "epsilon": epsilon, "delta": delta,
+        "stated as public": _stated(facts, {}),
+    }  # fmt: skip
+    width, classes = len(facts.box[0]), max(1, len(facts.classes))
+    mine: list[Path] = []
+    try:
+        for parent in (place, *place.parents):  # what is made here, the deepest first
+            if not parent.exists():
+                mine.append(parent)
+        place.mkdir(parents=True, exist_ok=True)
+        with (place / "card.json").open("xb") as file:
+            mine.insert(0, place / "card.json")
+            file.write(json.dumps(draft, indent=1).encode())
+        with (place / "model.part").open("xb") as file:
+            mine.insert(0, place / "model.part")
+            file.write(bytes(min(_ROOM * (1 + width * classes), _MOST_ROOM)))
+            os.fsync(file.fileno())
+    except OSError as error:
+        _removed(mine)
+        if isinstance(error, FileExistsError):
+            _check_new(place)
+        raise TableError(
+            f"output must be a folder that can be written, with room for a model, got "
+            f"output={str(place)!r}: {error.strerror}"
+        ) from None
+    try:
+        yield partial(_write, place, facts, book)
+    except Exception:
+        if not len(book):
+            _removed(mine)
+        raise
+
+
+#: Bytes that are taken for a model, of each encoded column and class, and at most.
+_ROOM, _MOST_ROOM = 1 << 16, 1 << 26
+
+
+def _removed(mine: Sequence[Path]) -> None:
+    """Remove files and then folders that were made here, if nobody else has put something there."""
+    with suppress(OSError):
+        for path in mine:
+            path.rmdir() if path.is_dir() else path.unlink()
 
 
 def _write(
-    place: Path | None, found: Mechanism, fitted: Any, facts: Facts, settings: Mapping[str, Any],
-    told: Sequence[str], book: Ledger,
+    place: Path | None, facts: Facts, book: Ledger, found: Mechanism, fitted: Any,
+    settings: Mapping[str, Any], told: Sequence[str],
 ) -> ReleasedModel:  # fmt: skip
     """Return a fitted model with its card, as it is written into a folder if there is one."""
     card = _card(found.name, fitted, facts, settings, told, book)
     if place is None:
         return ReleasedModel(card, facts, fitted)
-    public = {k: v for k, v in fitted.get_params().items() if k != "random_state"}
     content = {
         "format": _FORMAT,
+        "card": _sha256(_canonical(card)),
         "mechanism": found.name,
         "facts": facts.as_json(),
         "n_features": fitted.n_features_in_,
-        "public": public,
+        "public": _public(fitted),
         "released": _state(fitted, found.released),
     }
-    shaped = hasattr(fitted, "shapes_")
-    picture = as_svg(draw_shapes(fitted, facts)) if shaped else ""
-    texts = {
-        "model.json": json.dumps(content, default=lambda item: np.asarray(item).tolist()),
-        "card.json": json.dumps(card, indent=1),
-        "card.html": _page(card, picture),
-    }
-    place.mkdir(parents=True, exist_ok=True)
-    for file, text in texts.items():
-        (place / file).write_text(text, encoding="utf-8")
+    picture = as_svg(draw_shapes(fitted, facts)) if hasattr(fitted, "shapes_") else ""
+    model = json.dumps(content, default=_listed).encode()
+    card["sha256"] = {"model.json": _sha256(model)}
+    page = _page(card, picture).encode()
+    card["sha256"]["card.html"] = _sha256(page)
+    written = {
+        "model.json": model, "card.html": page, "card.json": json.dumps(card, indent=1).encode()
+    }  # fmt: skip
+    for name, text in written.items():
+        part = place / (name.partition(".")[0] + ".part")
+        with part.open("r+b" if part.exists() else "xb") as file:  # into the room that was taken
+            file.write(text)
+            file.truncate()
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, place / name)
     return ReleasedModel(card, facts, fitted)

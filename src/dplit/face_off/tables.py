@@ -2,9 +2,12 @@
 
 Names of columns are public. No value of a record can raise an error, drop a row or change how
 another is read: what is no number is filled, what is out of bounds clipped, what is no stated
-category counts as the first. Truth values are the numbers 1 and 0, days are texts such as
-"2020-01-31". One thing is told of the records, because no fit would mean anything: that a column
-agrees with what is stated of it in **no** record at all, which counts as public.
+category counts as the first. A cell is missing if it is None, NaN, NaT, NA or blank, whatever the
+reader; the category ``""``, where it is stated, is that of missing ones. **A record whose target is
+missing, no finite number or none of the classes contributes nothing.** Truth values are the numbers
+1 and 0, days are texts such as "2020-01-31". One thing is told of the records, because no fit would
+mean anything: that a column agrees with what is stated of it in **no** record at all, which counts
+as public.
 """
 
 from __future__ import annotations
@@ -12,18 +15,24 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import sys
+import unicodedata
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from datetime import date, timedelta
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dplit.face_off.sources import TableError, opened
+from dplit._records import is_missing
+from dplit.face_off.sources import TableError, is_number, named, opened
 
 _Task = Literal["regression", "classification", "clustering"]
 Array = NDArray[np.float64]
@@ -49,11 +58,13 @@ class Facts:
     bounds : mapping of str to (float, float)
         Lowest and highest value of each numeric column, a numeric target included.
     categories : mapping of str to tuple
-        Values of each column of texts; every other value counts as the first of them.
+        Values of each column of texts; every other value counts as the first of them, a missing
+        one as ``""`` if that is among them.
     classes : tuple
-        The classes, two or more; every other label counts as the first.
+        The classes, two or more; a record with another label, or without one, contributes nothing.
     fill : mapping of str to float
         What stands for a missing number; by default the middle of the bounds, or of a skewed scale.
+        Without one for a numeric target, a record whose target is missing contributes nothing.
     ignore : tuple of str
         Columns that are not used.
     n_clusters : int
@@ -63,6 +74,9 @@ class Facts:
     skewed : tuple of str
         Numeric columns, not the target, whose values crowd near their lowest bound, as amounts do:
         they are read on a logarithmic scale, :meth:`units`.
+    decimal, thousands : str
+        Characters before the decimals of a number that is a text, and between its groups of digits;
+        none where it is empty.
     """
 
     task: _Task
@@ -75,6 +89,8 @@ class Facts:
     n_clusters: int
     columns: Sequence[str]
     skewed: Sequence[str] = ()
+    decimal: str = "."
+    thousands: str = ""
 
     @property
     def data_norm(self) -> float:
@@ -129,7 +145,9 @@ class Facts:
         stated = self.categories.get(column)
         if column == self.target and self.task == "classification":
             stated = self.classes
-        read = _as_number if stated is None else _place(stated)
+        read = _reader(self.decimal, self.thousands)
+        if stated is not None:
+            read = _place(stated, read, blank=column in self.categories)
         return np.fromiter(map(read, values), np.float64, len(values))
 
     def _encoded(self, raw: Mapping[str, Array]) -> Array:
@@ -170,10 +188,13 @@ class Facts:
         return np.asarray(np.clip(filled, low, high))
 
     def _labels(self, raw: Array) -> Array:
-        """Return what `_raw` read of the target as numbers in its bounds, or places of classes."""
-        return np.nan_to_num(raw) if self.task == "classification" else self._bounded(
-            self.target, raw
-        )  # fmt: skip
+        """Return what `_raw` read of the target as numbers in its bounds, or places of classes;
+        NaN where there is none.
+        """
+        if self.task == "classification":
+            return raw
+        known = np.isfinite(raw) | (self.target in self.fill)
+        return np.where(known, self._bounded(self.target, raw), np.nan)
 
 
 def logarithmic(units: Array) -> Array:
@@ -186,36 +207,84 @@ def logarithmic(units: Array) -> Array:
     return np.clip(2.0 * place - 1.0, -1.0, 1.0)
 
 
+#: Types that NumPy or Python would count in nanoseconds or days.
+_TIMES = (date, timedelta, np.datetime64, np.timedelta64)
+
+
+def _reader(decimal: str, thousands: str) -> Callable[[Any], float]:
+    """Return what reads a value as a number, or NaN: a date is none."""
+    point = re.escape(decimal)
+    if thousands:
+        mark = re.escape(thousands)
+        digits = rf"(?:\d+|\d{{1,3}}(?:{mark}\d{{2,3}})*{mark}\d{{3}})"
+    else:
+        digits = r"\d+"
+    form = re.compile(rf"\s*[+-]?(?:{digits}(?:{point}\d*)?|{point}\d+)(?:[eE][+-]?\d+)?\s*")
+    plain = decimal == "." and not thousands
+
+    def read(value: Any) -> float:
+        if isinstance(value, (str, bytes)) and not plain:
+            text = _text(value)
+            if any(mark in text for mark in (decimal, ".", thousands or ".")):
+                if form.fullmatch(text) is None:
+                    return math.nan
+                value = text.replace(thousands, "").replace(decimal, ".")
+        return _as_number(value)
+
+    return read
+
+
+def _text(value: Any) -> str:
+    """Return a value as it is compared: without blanks at its ends, in Unicode's form NFC."""
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+    return unicodedata.normalize("NFC", text).strip()
+
+
 def _as_number(value: Any) -> float:
     """Return a value as a number, or NaN."""
+    if isinstance(value, (*_TIMES, complex, np.complexfloating)):
+        return math.nan
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):
         return _TRUTHS.get(value.strip().lower(), math.nan) if isinstance(value, str) else math.nan
 
 
-def _place(values: Sequence[Any]) -> Callable[[Any], float]:
-    """Return what maps a value to its index among stated ones, and any other to NaN."""
-    texts = {str(value).strip(): float(i) for i, value in enumerate(values)}
-    numbers = {float(v): float(i) for i, v in enumerate(values) if isinstance(v, (int, float))}
+def _exact(value: Any, read: Callable[[Any], float] = _as_number) -> Any:
+    """Return a value as a number that is compared exactly, or None if it is no finite one."""
+    try:
+        whole = int(value if isinstance(value, (str, int, np.integer)) else "")
+    except ValueError:
+        number = read(value)
+        return number if math.isfinite(number) else None
+    return whole
+
+
+def _place(
+    values: Sequence[Any], read: Callable[[Any], float] = _as_number, *, blank: bool = True
+) -> Callable[[Any], float]:
+    """Return what maps a value to its index among stated ones, and any other to NaN.
+
+    A text is compared as `_text` has it, then as a number where both are one; what is missing is
+    the text "" where that may be stated (``blank``).
+    """
+    texts = {_text(value): float(i) for i, value in enumerate(values)}
+    numbers = {
+        number: float(i) for i, value in enumerate(values) if (number := _exact(value)) is not None
+    }
+    none = texts.get("", math.nan) if blank else math.nan
 
     def place(value: Any) -> float:
-        text = "" if value is None else str(value).strip().removesuffix(" 00:00:00")
+        if is_missing(value):
+            return none
+        text = _text(value).removesuffix(" 00:00:00")
         if text in texts or not numbers:
             return texts.get(text, math.nan)
-        return numbers.get(_as_number(text), math.nan)
+        return numbers.get(
+            _exact(text if isinstance(value, (str, bytes)) else value, read), math.nan
+        )
 
     return place
-
-
-def _is_missing(value: Any) -> bool:
-    """Whether a record says nothing: None, an empty text, NaN and its like in any package."""
-    if value is None or (isinstance(value, str) and not value.strip()):
-        return True
-    try:
-        return bool(value != value)
-    except (TypeError, ValueError, ArithmeticError):  # the last of a signalling NaN
-        return type(value).__name__ == "NAType"  # of pandas
 
 
 @dataclass(frozen=True)
@@ -230,13 +299,17 @@ class Problem:
     X : ndarray of shape (n, d)
         In the box, rows of norm at most ``data_norm``.
     y : ndarray of shape (n,)
-        Labels: numbers, or classes.
+        Labels: numbers, or classes; of records that are not ``known`` any.
     public : mapping
         What mechanisms are told: label ``bounds``, ``classes``, ``n_clusters`` or ``n_components``.
     data_norm : float
     box : pair of ndarray of shape (d,)
     indicators : tuple of tuple of int
         Entries of a row that come from one column of texts: one of them is 1, the others are 0.
+    known : ndarray of bool of shape (n,), or None
+        Whether a record has a label; None: all have one.
+    facts : Facts or None
+        What was stated, where the records were read by it.
     """
 
     name: str
@@ -247,6 +320,27 @@ class Problem:
     data_norm: float
     box: tuple[Array, Array] = field(repr=False)
     indicators: tuple[tuple[int, ...], ...] = ()
+    known: NDArray[np.bool_] | None = field(default=None, repr=False)
+    facts: Facts | None = field(default=None, repr=False)
+
+    def labels(self, rows: Any = slice(None)) -> NDArray[Any]:
+        """Return labels as estimators read them: NaN, or None beside classes, of none.
+
+        Their type does not depend on whether one is missing.
+        """
+        if self.known is None or self.task not in ("regression", "classification"):
+            return np.asarray(self.y[rows])
+        if self.task == "regression":
+            return np.where(self.known[rows], self.y[rows], np.nan)
+        held = self.y[rows].astype(object)
+        held[~self.known[rows]] = None
+        return np.asarray(held)
+
+    def labelled(self) -> Problem:
+        """Return the records that have a label: how many these are is not public."""
+        if self.known is None:
+            return self
+        return replace(self, X=self.X[self.known], y=self.y[self.known], known=None)
 
 
 def _parsed(name: str, value: Any, kind: type, told: list[str]) -> Any:
@@ -275,6 +369,8 @@ def _plain(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
         return [_plain(item) for item in value]
+    if isinstance(value, (Fraction, Decimal)):
+        return float(value)
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -308,11 +404,17 @@ def _value_faults(
         if not _is_pair(ends):
             yield f"bounds of {column} must be two increasing numbers, got {ends!r}"
     for column, values in [*categories.items(), *([("the target", classes)] if classes else [])]:
-        texts = [str(v) for v in values] if isinstance(values, list) else []
+        texts = [_text(v) for v in values] if isinstance(values, list) else []
         if len(texts) < 1 or len(set(texts)) < len(texts):
             yield f"values of {column} must be a list of different ones, got {values!r}"
+            continue
+        exact = [number for v in values if (number := _exact(v)) is not None]
+        if len(set(exact)) < len(exact):
+            yield f"values of {column} must be different as numbers too, got {values!r}"
     if classes and len(classes) < 2:
         yield f"classes must be two or more, got {classes!r}"
+    if any(is_missing(label) for label in classes):
+        yield f"classes must not be blank: a record without a label is in none, got {classes!r}"
     for column, value in fill.items():
         if column not in bounds or not (isinstance(value, (int, float)) and math.isfinite(value)):
             yield f"fill of {column} must be a number, for a column with bounds, got {value!r}"
@@ -342,9 +444,9 @@ def _inferred(
 
 
 def state_facts(
-    header: Sequence[str], *, target: str = "", task: str = "", bounds: Any = "",
+    header: Sequence[str], *, target: str | int | None = "", task: str = "", bounds: Any = "",
     categories: Any = "", classes: Any = "", fill: Any = "", ignore: Any = "", n_clusters: int = 0,
-    skewed: Any = (),
+    skewed: Any = (), decimal: str = ".", thousands: str = "",
 ) -> Facts:  # fmt: skip
     """Check what is stated about a table against the names of its columns.
 
@@ -356,7 +458,10 @@ def state_facts(
         As in :class:`Facts`; an empty task follows from what else is stated.
     bounds, categories, classes, fill, ignore, skewed : mapping, sequence, None, or str
         As in :class:`Facts`; texts are JSON. What is missing is told in the form of JSON where one
-        of them is a text, else in the form of Python.
+        of them is a text, else in the form of Python. Names may be numbers, as those of columns
+        of pandas are.
+    decimal, thousands : str, default="." and ""
+        As in :class:`Facts`, each one character, or none for ``thousands``.
 
     Returns
     -------
@@ -365,7 +470,9 @@ def state_facts(
     Raises
     ------
     TableError
-        With the whole list of what is missing or wrong, in the form in which to state it.
+        With the whole list of what is missing or wrong, in the form in which to state it. No name
+        of the header is shown that is a number, or where none of them was stated: it may be a
+        record, of a file without names.
 
     Examples
     --------
@@ -382,11 +489,19 @@ def state_facts(
                      (("bounds", bounds), ("categories", categories)))  # fmt: skip
     fills, labels = _parsed("fill", fill, dict, told), _parsed("classes", classes, list, told)
     left, crowded = _parsed("ignore", ignore, list, told), _parsed("skewed", skewed, list, told)
+    target = "" if target is None else named(target)
+    for given in (ranges, texts, fills):
+        if len(set(map(named, given))) < len(given):
+            told.append(f"names of columns must differ without blanks, got {list(given)}")
+    ranges, texts, fills = ({named(c): v for c, v in x.items()} for x in (ranges, texts, fills))
+    left, crowded, header = (list(map(named, names)) for names in (left, crowded, header))
+    _check_shown(header, {*ranges, *texts, *left, target})
+    told += _mark_faults(decimal, thousands)
     kind = _inferred(task, target, ranges, labels, n_clusters, told, python)
     told += _value_faults(ranges, texts, labels, fills, crowded, target)
-    named, counts = [*ranges, *texts, *left, *([target] if target else [])], Counter(header)
+    every, counts = [*ranges, *texts, *left, *([target] if target else [])], Counter(header)
     told += [f"{c} is no column of the table ({', '.join(header)})"
-             for c in dict.fromkeys(named) if c not in counts]  # fmt: skip
+             for c in dict.fromkeys(every) if c not in counts]  # fmt: skip
     told += [f"{c} is the name of several columns" for c, count in counts.items() if count > 1]
     told += [f"{c} is stated twice: as bounds, categories or to be ignored"
              for c in header if (c in ranges) + (c in texts) + (c in left) > 1]  # fmt: skip
@@ -408,12 +523,43 @@ def state_facts(
         lines = "\n  ".join(told)
         raise TableError(f"to be stated, and never read from the records:\n  {lines}")
     return Facts(kind, target, ranges, texts, tuple(labels), fills, tuple(left),  # type: ignore[arg-type]
-                 n_clusters if kind == "clustering" else 0, used, tuple(crowded))  # fmt: skip
+                 n_clusters if kind == "clustering" else 0, used, tuple(crowded),
+                 decimal, thousands)  # fmt: skip
 
 
-def header_of(file: Any) -> list[str]:
-    """Return the names of a table's columns; no record is read."""
-    with opened(file, _CHUNK) as (header, _):
+def _check_shown(header: Sequence[str], stated: set[str]) -> None:
+    """Refuse a header that may be a record, before anything shows it."""
+    numbers = [name for name in header if is_number(name) and name not in stated]
+    if numbers:
+        raise TableError(
+            "the first line of the file must name the columns; here it holds numbers, and is not "
+            f"shown: {len(numbers)} of {len(header)} names are numbers that nothing states"
+        )
+    if stated.isdisjoint(header):
+        told = ", ".join(map(repr, sorted(filter(None, stated)))) or "nothing"
+        raise TableError(
+            f"at least one column must be stated by its name; stated is {told}. The first line of "
+            "the table is not shown, as it may be a record; header_of returns it"
+        )
+
+
+def _mark_faults(decimal: Any, thousands: Any) -> Iterator[str]:
+    """Say which marks of numbers are none."""
+    taken = set("0123456789+-eE")
+    for name, mark in (("decimal", decimal), ("thousands", thousands)):
+        long = not isinstance(mark, str) or len(mark) > 1 or (name == "decimal" and not mark)
+        if long or mark in taken:
+            yield f"{name} must be one character that no number has otherwise, got {name}={mark!r}"
+    if decimal == thousands:
+        yield f"decimal and thousands must differ, got decimal={decimal!r}"
+
+
+def header_of(file: Any, *, separator: str | None = None) -> list[str]:
+    """Return the names of a table's columns; no record is read.
+
+    Of a CSV file without names it is the first record. ``separator`` as in :func:`load_problem`.
+    """
+    with opened(file, _CHUNK, separator) as (header, _):
         return header
 
 
@@ -423,14 +569,21 @@ class _Agreement:
     def __init__(self, facts: Facts):
         used = [*facts.columns, *([facts.target] if facts.target else [])]
         self.facts, self.strange = facts, dict.fromkeys(used, False)
+        self._odd = dict.fromkeys(used, 0)
 
     def see(self, columns: Mapping[str, Sequence[Any]], raw: Mapping[str, Array]) -> None:
         """Take notice of some records, and forget columns of which one record agrees."""
+        for column in self._odd:
+            self._odd[column] += int(np.isnan(raw[column]).sum())
         for column in list(self.strange):
             if not np.all(np.isnan(raw[column])):
                 del self.strange[column]
-            elif not all(map(_is_missing, columns[column])):
+            elif not all(map(is_missing, columns[column])):
                 self.strange[column] = True
+
+    def odd(self, n: int) -> dict[str, float]:
+        """Share of each column's cells that are not as is stated, or missing: not private."""
+        return {column: count / n for column, count in self._odd.items()}
 
     def check(self) -> None:
         """Refuse columns that say something and never what is stated."""
@@ -440,7 +593,8 @@ class _Agreement:
             if column == self.facts.target and self.facts.task == "classification":
                 stated = self.facts.classes
             rule = (
-                "is stated to hold numbers (a date is none)"
+                "is stated to hold numbers (a date is none; of others decimal= and thousands= "
+                "say how they are written)"
                 if stated is None
                 else f"is stated to hold {', '.join(map(repr, stated))}"
             )
@@ -451,8 +605,9 @@ class _Agreement:
 
 
 def load_problem(
-    file: Any, facts: Facts, *, progress: bool | None = None, check: bool = True
-) -> Problem:
+    file: Any, facts: Facts, *, progress: bool | None = None, check: bool = True,
+    separator: str | None = None,
+) -> Problem:  # fmt: skip
     """Read a table, chunk by chunk, and encode it by what is stated.
 
     Memory holds the encoded numbers, eight bytes each, and the values of one chunk of rows.
@@ -460,8 +615,9 @@ def load_problem(
     Parameters
     ----------
     file : str, path or table
-        CSV (comma, semicolon or tabulator, as the first line has it), Parquet, or a table of
-        pandas, polars, pyarrow or dask, or a mapping of names to columns.
+        CSV, also compressed by gzip, bz2 or xz, Parquet, or a folder of either, of which names that
+        begin with "." or "_" are skipped, links are followed, and each real file counts once; or a
+        table of pandas, polars, pyarrow or dask, or a mapping of names to columns.
     facts : Facts
         From :func:`state_facts`, for this file's header.
     progress : bool or None, default=None
@@ -469,6 +625,9 @@ def load_problem(
     check : bool, default=True
         Whether a column that agrees with what is stated of it in no record is refused. That there
         is one that does, for each column, then counts as public.
+    separator : str or None, default=None
+        One character between the fields of a CSV file; None takes comma, semicolon, tabulator or
+        bar, whichever the first line has most of.
 
     Returns
     -------
@@ -477,25 +636,53 @@ def load_problem(
     Raises
     ------
     TableError
-        If there is no such file, pyarrow is missing for Parquet, the first line of a CSV holds a
-        number instead of names, the table has no record, or with ``check`` a column holds
-        something, and in no record what is stated.
+        If there is no such file, pyarrow is missing for Parquet, a stated column is not there, the
+        table has no record, or with ``check`` a column holds something, and in no record what is
+        stated. What the package of a file says, which may quote a cell, is not passed on.
     """
-    return _loaded(file, facts, progress, check)[0]
+    return _loaded(file, facts, progress, check, separator=separator)[0]
+
+
+def read_rows(file: Any, facts: Facts, *, separator: str | None = None) -> Array:
+    """Return the encoded rows of a file or table, whose target need not be there."""
+    numbers = array("d")
+    with opened(file, _CHUNK, separator) as (header, chunks):
+        check_columns_there(header, facts.columns)
+        for columns in chunks:
+            numbers.frombytes(facts.encode(columns).tobytes())
+    return np.frombuffer(numbers).reshape(-1, len(facts.box[0]))
+
+
+def check_columns_there(header: Sequence[str], wanted: Sequence[str]) -> None:
+    """Refuse a table in which one of the stated columns is absent, or there twice."""
+    counts = Counter(header)
+    if wrong := [column for column in wanted if counts[column] != 1]:
+        raise TableError(
+            f"the table must have the column{'s' * (len(wrong) > 1)} "
+            f"{', '.join(map(repr, wrong))}, once, by exactly this name"
+        )
 
 
 def _loaded(
-    file: Any, facts: Facts, progress: bool | None = None, check: bool = True, truth: bool = False
-) -> tuple[Problem, Array]:
-    """Return the encoded table; with ``truth`` also its target as it was read, by `Facts._raw`."""
+    file: Any,
+    facts: Facts,
+    progress: bool | None = None,
+    check: bool = True,
+    truth: bool = False,
+    separator: str | None = None,
+) -> tuple[Problem, Array, dict[str, float]]:
+    """Return the encoded table; with ``truth`` also its target as it was read, by `Facts._raw`; and
+    the share of cells of each column that are not as is stated.
+    """
     shown = sys.stderr.isatty() if progress is None else progress
     agreement, width = _Agreement(facts), len(facts.box[0])
+    used = [*facts.columns, *([facts.target] if facts.target else [])]
     numbers, labels, read = array("d"), array("d"), array("d")
-    with opened(file, _CHUNK) as (_, chunks):
+    with opened(file, _CHUNK, separator) as (header, chunks):
+        check_columns_there(header, used)
         for columns in chunks:
-            raw = {column: facts._raw(column, columns[column]) for column in facts.columns}
+            raw = {column: facts._raw(column, columns[column]) for column in used}
             if facts.target:
-                raw[facts.target] = facts._raw(facts.target, columns[facts.target])
                 labels.frombytes(facts._labels(raw[facts.target]).tobytes())
                 read.frombytes(raw[facts.target].tobytes() if truth else b"")
             agreement.see(columns, raw)
@@ -509,8 +696,11 @@ def _loaded(
         agreement.check()
     X = np.frombuffer(numbers).reshape(-1, width)
     y: NDArray[Any] = np.frombuffer(labels) if facts.target else np.zeros(len(X))
+    known = ~np.isnan(y)
+    y = np.where(known, y, 0.0)
     if facts.task == "classification":
         y = np.array(facts.classes)[y.astype(int)]
     name = Path(file).name if isinstance(file, (str, os.PathLike)) else "table"
     public = (facts.public, facts.data_norm, facts.box, facts.indicators)
-    return Problem(name, facts.task, X, y, *public), np.array(read)
+    problem = Problem(name, facts.task, X, y, *public, known, facts)
+    return problem, np.array(read), agreement.odd(len(X))

@@ -110,6 +110,7 @@ def compare(
     the first ``hindsight`` repeats all settings are tried, and the best by its mean over them at
     each epsilon is kept beside the default: no private choice reaches it.
     """
+    problem = problem.labelled()
     if len(problem.X) < 10:  # a split keeps three for the score then
         raise TableError(f"exploring needs at least 10 records, got {len(problem.X)}")
     n_classes = len(problem.public.get("classes", ()))
