@@ -53,9 +53,9 @@ WRITTEN = "test_small_changes.py"
 #: Tests that compute in the process that they start in; others start programs or a browser.
 TESTS = (
     "accounting", "mechanisms", "numerics", "test_checks.py", "test_estimators.py",
-    "test_records.py", "baselines", "audit", "random_features", "sketching", "margin", "erm", "projection", "features", "audits",
-    "face_off",
-    "test_bad_arguments.py", "test_streams.py", "test_front_door.py", "test_trials.py", WRITTEN,
+    "test_records.py", "baselines", "audit", "random_features", "sketching", "margin", "erm",
+    "projection", "features", "audits", "face_off", "test_bad_arguments.py", "test_streams.py",
+    "test_front_door.py", "test_trials.py", WRITTEN,
 )  # fmt: skip
 
 #: What privacy depends on: sensitivities, accounting, mechanisms, releases, estimators.
