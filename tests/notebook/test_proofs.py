@@ -36,8 +36,8 @@ def test_a_proof_tells_the_loss_of_every_step(shown: list[Any]) -> None:
          "gain": "a better constant"},
     ]  # fmt: skip
     assert caption.endswith(
-        "The step to (b) loses most: 50 % at the median, nothing at best. What would win that back? "
-        "a better constant"
+        "The step to (b) loses most: 50 % at the median, nothing at best. "
+        "What would win that back? a better constant"
     )
     assert 40 <= len(alt) <= 300
 
