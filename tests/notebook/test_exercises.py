@@ -78,7 +78,7 @@ def test_where_nothing_is_written_the_task_is_shown(nothing: Any, capsys: Any) -
 
 
 def test_an_unknown_exercise_lists_those_that_exist() -> None:
-    with pytest.raises(KeyError, match=r"no exercise 'basics-nothing'; there are .*basics-truth"):
+    with pytest.raises(KeyError, match=r"no exercise 'basics-nothing'; there are .*basics-coin"):
         _find_exercise("basics-nothing")
     with pytest.raises(KeyError, match=r"there are no exercises of 'nowhere'"):
         _find_exercise("nowhere-x")

@@ -35,7 +35,10 @@ def test_a_proof_tells_the_loss_of_every_step(shown: list[Any]) -> None:
         {"line": "(b)", "relation": "<=", "median": 0.5, "least": 0.0, "greatest": 1.0,
          "gain": "a better constant"},
     ]  # fmt: skip
-    assert "The step to (b) loses most: 50 % at the median, nothing at best." in caption
+    assert caption.endswith(
+        "The step to (b) loses most: 50 % at the median, nothing at best. "
+        "What would win that back? a better constant"
+    )
     assert 40 <= len(alt) <= 300
 
 
@@ -89,6 +92,13 @@ def test_rounding_is_forgiven_and_no_more(shown: list[Any]) -> None:
 def test_relations_that_do_not_fit_are_refused(relations: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         running_proof(RISING, relations, **ABOUT)
+
+
+def test_the_caption_names_no_cure_where_nothing_is_lost(shown: list[Any]) -> None:
+    """Kills a caption that wins back nothing, and one that takes another step's sentence."""
+    running_proof({"start": [1], "(a)": [1]}, "=", gain={"(a)": "a cure"}, **ABOUT)
+    running_proof({"start": [1], "(a)": [1], "(b)": [2]}, "= <=", gain={"(a)": "a cure"}, **ABOUT)
+    assert not any("What would win that back" in caption for _, caption, _, _ in shown)
 
 
 def test_a_gain_of_no_line_and_an_empty_line_are_refused() -> None:

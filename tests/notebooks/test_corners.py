@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import itertools
 import json
+import re
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import nbformat
 import pytest
@@ -114,6 +115,10 @@ matplotlib.use("Agg")
 from IPython.core.interactiveshell import InteractiveShell
 from dplit import claims
 shell = InteractiveShell.instance()
+def publish(data, metadata=None, **_):
+    figure = (metadata or {{}}).get("dplit", {{}}).get("figure", {{}})
+    print(figure.get("caption", ""), data.get("text/plain", ""), sep="\n")
+shell.display_pub.publish = publish
 for cell in json.loads(sys.stdin.read()):
     result = shell.run_cell(cell, store_history=True)
     if result.error_in_exec is not None or result.error_before_exec is not None:
@@ -138,6 +143,170 @@ def run_cells(cells: Sequence[str], values: dict[str, Any], folder: Path) -> tup
         capture_output=True, text=True, check=False, cwd=folder, env=environment(LAYOUT),
     )  # fmt: skip
     return (ran.stdout.strip().splitlines() or [""])[-1], ran.stdout + ran.stderr
+
+
+#: What no reader of a lesson should meet, whatever the parameters.
+FAULTS = {
+    "a plural of one": r"(?<![\d.,:=^/-])\b1 "
+    r"(?!(?:as|does|ends|has|is|less|minus|plus|times|was)\b)[a-z]+[^s\W]s\b",
+    "a number that has lost its digits": r"(?<![\d.])-?0\.0{4,}(?!\d)",
+    "not a number": r"(?i)(?<![\w-])(?:nan|inf)(?![\w-])",
+    "odds in floating point": r"\bonce in \d[\d.]*e\+",
+}
+_NUMBER = r"(-?\d[\d,]*\.?\d*(?:e[+-]?\d+)?)"
+
+
+def _value(text: str) -> float:
+    return float(text.replace(",", "").rstrip("."))
+
+
+class Pair(NamedTuple):
+    """A sentence and the numbers beside it: what must hold wherever the pattern is found.
+
+    ``right`` and ``wrong`` are examples of both.
+    """
+
+    slug: str
+    pattern: str
+    holds: Callable[..., bool]
+    right: str
+    wrong: str
+
+
+def _highest(row: str, said: str) -> bool:
+    scores = [_value(v) for v in re.findall(_NUMBER, row)]
+    return scores[SWEPT.index(int(said))] == max(scores) if int(said) in SWEPT else True
+
+
+SWEPT = (2, 3, 4, 6, 8, 12, 32)
+PAIRS = [
+    Pair(
+        "",
+        rf"(?<![\w.]){_NUMBER} of {_NUMBER}(?![\w.])",
+        lambda a, b: _value(a) <= _value(b),
+        "wins in 0 of 120",
+        "wins in 121 of 120",
+    ),
+    Pair(
+        "",
+        rf"\bdelta(?: of)? {_NUMBER}([^\n]*no promise)?",
+        lambda d, warned: _value(d) < 1 or bool(warned),
+        "delta 1.8 (1 or more: no promise at all)",
+        "delta 1.8e+39",
+    ),
+    Pair(
+        "",
+        rf"(?i)\bprobability(?: of)? {_NUMBER}(?!\s*%|\d)",
+        lambda p: _value(p) <= 1,
+        "with probability 5e-11",
+        "with probability 1.2",
+    ),
+    Pair(
+        "basics",
+        rf"spends at least {_NUMBER}, claims {_NUMBER}: (not )?refuted",
+        lambda least, claim, no: (_value(least) > _value(claim)) != bool(no),
+        "spends at least 0.4, claims 0.5: not refuted",
+        "spends at least 0.6, claims 0.5: not refuted",
+    ),
+    Pair(
+        "basics",
+        rf"(?m)^ +\d+ +{_NUMBER} +{_NUMBER} +{_NUMBER}  (Gaussian|Laplace)$",
+        lambda _, own, bell, least: (
+            _value(bell) <= _value(own) if least == "Gaussian" else _value(bell) >= _value(own)
+        ),
+        "       1    5.657           5.657     16.12  Laplace",
+        "       1    5.657           5.657     16.12  Gaussian",
+    ),
+    Pair(
+        "basics",
+        rf"the textbooks: {_NUMBER}(, which is too little)?",
+        lambda ratio, short: _value(ratio) <= 1 if short else _value(ratio) >= 1,
+        "the textbooks: 0.93, which is too little here",
+        "the textbooks: 0.93",
+    ),
+    Pair(
+        "erm",
+        r"noise up to (\d+) (questions?)\b",
+        lambda n, word: (n == "1") == (word == "question"),
+        "have less noise up to 1 question",
+        "have less noise up to 1 questions",
+    ),
+    Pair(
+        "face_off",
+        r"drawn with probability (\d+)%",
+        lambda share: 50 <= int(share) <= 100,
+        "the model with more points is drawn with probability 73%",
+        "the model with more points is drawn with probability 40%",
+    ),
+    Pair(
+        "face_off",
+        r"(?m)^(?:your budget|three times the noise) +"
+        r"((?:-?[\d.]+ +){7})highest: (\d+)",
+        _highest,
+        "your budget   0.26 0.4 0.5 0.6 0.65 0.6 0.3  highest: 8",
+        "your budget   0.26 0.4 0.5 0.6 0.65 0.6 0.3  highest: 2",
+    ),
+]
+
+
+def faults(slug: str, told: str) -> list[str]:
+    """Return what a reader should not meet in the outputs of a lesson."""
+    found = [
+        f"{name}: {match.group()}"
+        for name, pattern in FAULTS.items()
+        for match in re.finditer(pattern, told)
+    ]
+    for pair in PAIRS:
+        if pair.slug in ("", slug):
+            found += [
+                f"a sentence contradicts its number: {match.group()}"
+                for match in re.finditer(pair.pattern, told)
+                if not pair.holds(*match.groups())
+            ]
+    return found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1 questions see 0.7",
+        "from 1 groups",
+        "a scale of 0.0000",
+        "it costs nan",
+        "once in 1.97e+10",
+    ],
+)
+def test_a_fault_of_the_page_is_seen(text: str) -> None:
+    """Each stood on a page at a legal corner. Kills a pattern that finds nothing."""
+    assert len(faults("toy", text)) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1 question",
+        "21 questions",
+        "0.1 seconds",
+        "1 is not a prime",
+        "0.00001",
+        "10.0000",
+        "1 less",
+        "banana, infinite",
+        "once in 97",
+        "delta 1e-06",
+        "1 across",
+    ],
+)
+def test_a_plain_page_has_no_faults(text: str) -> None:
+    assert faults("toy", text) == []
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=[pair.right for pair in PAIRS])
+def test_a_sentence_is_held_against_its_number(pair: Pair) -> None:
+    """Kills a pattern that does not reach its sentence, and a relation that is turned round."""
+    assert re.search(pair.pattern, pair.right)
+    assert faults(pair.slug, pair.right) == []
+    assert any("contradicts" in fault for fault in faults(pair.slug, pair.wrong))
 
 
 def test_six_rows_show_all_pairs() -> None:
@@ -173,7 +342,8 @@ def test_what_would_take_hours_is_refused_by_the_first_cells(tmp_path: Path) -> 
 def test_every_corner_runs_or_is_refused(
     slug: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Kills a legal value at which a later cell stops, and rules that let no corner run."""
+    """Kills a legal value at which a later cell stops, rules that let no corner run, and in lessons
+    a sentence, label or number that only the default's reader can read."""
     rules = rules_of(slug, monkeypatch)
     monkeypatch.undo()
     cells, table = sources(slug), {}
@@ -188,6 +358,7 @@ def test_every_corner_runs_or_is_refused(
     for values in corners(rules, cells):
         last, told = run_cells(kept, {**values, **table}, tmp_path)
         assert last in ("FAILED", "ERROR ParameterError"), f"{values}: {told[-3000:]}"
+        assert slug not in LAYOUT.lessons() or faults(slug, told) == [], values
         ran += last == "FAILED"
     assert ran  # a chapter that refuses every corner has wrong rules
 

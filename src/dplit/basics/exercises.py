@@ -7,108 +7,120 @@ import numpy as np
 from dplit.notebook.exercises import Exercise
 
 
-def _budget(rng: np.random.Generator) -> tuple[float]:
-    return (float(rng.uniform(0.1, 3.0)),)
+def _heads(rng: np.random.Generator) -> tuple[float]:
+    return (float(rng.uniform(0.1, 0.9)),)
 
 
 def _interval(rng: np.random.Generator) -> tuple[float, float, int]:
     low = float(rng.uniform(-5, 5))
-    return low, low + float(rng.uniform(1, 10)), int(rng.integers(3, 100))
+    return low, low + float(rng.uniform(1.2, 10)), int(rng.integers(3, 100))
 
 
-def _noise(rng: np.random.Generator) -> tuple[float, float]:
-    return float(rng.uniform(0.5, 5)), float(rng.uniform(0.1, 0.9))
+def _wanted(rng: np.random.Generator) -> tuple[float, float, float]:
+    return float(rng.uniform(5, 50)), float(rng.uniform(0.1, 0.9)), float(rng.uniform(0.01, 0.1))
 
 
 def _family(rng: np.random.Generator) -> tuple[float, float, int]:
     return float(rng.uniform(0.1, 2)), float(10 ** rng.uniform(-9, -5)), int(rng.integers(3, 8))
 
 
-def _truth(epsilon: float) -> float:
-    return float(np.exp(epsilon) / (1 + np.exp(epsilon)))
+def _coin(q: float) -> float:
+    return float(np.log((1 + q) / (1 - q)))
 
 
-def _sensitivity(low: float, high: float, n: int) -> float:
-    return (high - low) / n
+def _variance(low: float, high: float, n: int) -> float:
+    return (high - low) ** 2 * (n - 1) / n**2
 
 
-def _deviation(sensitivity: float, epsilon: float) -> float:
-    return float(np.sqrt(2)) * sensitivity / epsilon
+def _households(clip: float, epsilon: float, error: float) -> float:
+    return float(np.ceil(np.sqrt(2) * clip / (epsilon * error)))
 
 
 def _delta(epsilon: float, delta: float, k: int) -> float:
-    return float(delta * np.sum(np.exp(epsilon * np.arange(k))))
+    return float(delta / np.sum(np.exp(epsilon / k * np.arange(k))))
 
 
 EXERCISES = {
-    "basics-truth": Exercise(
-        asks="Write a function of epsilon that returns the probability of telling the truth.",
-        right=_truth,
-        arguments=_budget,
+    "basics-coin": Exercise(
+        asks="Write a function of q that returns the budget of the coin.",
+        right=_coin,
+        arguments=_heads,
         mistakes={
-            "These are the odds of the truth; a probability is odds / (1 + odds).": np.exp,
-            "This is the probability of the lie: you have the two answers the wrong way round.": (
-                lambda epsilon: 1 / (1 + np.exp(epsilon))
+            "This is the factor; the budget is its natural logarithm.": lambda q: (1 + q) / (1 - q),
+            "The second coin helps, too: a cheater says yes with probability q + (1 - q) / 2.": (
+                lambda q: np.log(q / (1 - q))
             ),
-            "Is that a binary logarithm? The budget is the natural logarithm of the odds.": (
-                lambda epsilon: 2**epsilon / (1 + 2**epsilon)
+            "You compare a cheater's yes with a cheater's truth. Compare it with the yes of "
+            "somebody innocent, whom only the second coin makes say it.": (
+                lambda q: np.log((1 + q) / (2 * q))
             ),
-            "Nearly: right to first order in epsilon, but the odds are exactly e^epsilon.": (
-                lambda epsilon: 0.5 + epsilon / 4
+            "Is that a binary logarithm? The budget is the natural one.": (
+                lambda q: np.log2((1 + q) / (1 - q))
             ),
         },
     ),
-    "basics-sensitivity": Exercise(
-        asks="Write a function of low, high and n that returns the sensitivity of the mean.",
-        right=_sensitivity,
+    "basics-variance": Exercise(
+        asks="Write a function of low, high and n that returns the sensitivity of the variance.",
+        right=_variance,
         arguments=_interval,
         mistakes={
-            "This is the sensitivity of the sum; a mean moves by an n-th of it.": (
-                lambda low, high, n: high - low
+            "Nearly: a number has n - 1 distances to others, and the one to itself never moves.": (
+                lambda low, high, n: (high - low) ** 2 / n
             ),
-            "Off by a factor 2: a record that is replaced moves from one end to the other once.": (
-                lambda low, high, n: 2 * (high - low) / n
+            "This is the sensitivity of the mean; distances are squared here.": (
+                lambda low, high, n: (high - low) / n
             ),
-            "That is how far one record reaches from zero. Did you remove it? Here it is replaced, "
-            "so it may go from low to high.": lambda low, high, n: max(abs(low), abs(high)) / n,
-            "n - 1 belongs to variances, and to a record that is removed. The mean of n numbers is "
-            "their sum over n, before and after.": lambda low, high, n: (high - low) / (n - 1),
+            "Twice too much: pairs count twice among the n^2, and the variance is half their "
+            "mean.": lambda low, high, n: 2 * (high - low) ** 2 * (n - 1) / n**2,
+            "Half too little: each of the n - 1 pairs with this number stands twice among the "
+            "n^2.": lambda low, high, n: (high - low) ** 2 * (n - 1) / (2 * n**2),
+            "That is the largest variance; the question is how far one number moves it.": (
+                lambda low, high, n: (high - low) ** 2 / 4
+            ),
+            "The mean of squared distances divides by n; by n - 1 one divides an estimate.": (
+                lambda low, high, n: (high - low) ** 2 / (n - 1)
+            ),
         },
     ),
-    "basics-noise": Exercise(
-        asks="Write a function of sensitivity and epsilon that returns a standard deviation.",
-        right=_deviation,
-        arguments=_noise,
+    "basics-households": Exercise(
+        asks="Write a function of clip, epsilon and error that returns a whole number.",
+        right=_households,
+        arguments=_wanted,
         mistakes={
-            "This is the scale; the standard deviation is root two times as large.": (
-                lambda sensitivity, epsilon: sensitivity / epsilon
+            "Nobody asks a fraction of a household: round up.": (
+                lambda clip, epsilon, error: np.sqrt(2) * clip / (epsilon * error)
             ),
-            "This is the variance; take the root.": (
-                lambda sensitivity, epsilon: 2 * (sensitivity / epsilon) ** 2
+            "One too few, where it does not come out even: round up, or the error is above what "
+            "was wanted.": lambda clip, epsilon, error: np.floor(
+                np.sqrt(2) * clip / (epsilon * error)
             ),
-            "A larger budget means less noise: epsilon belongs below the line.": (
-                lambda sensitivity, epsilon: np.sqrt(2) * sensitivity * epsilon
+            "You have set the scale to the error; the standard deviation is root two times as "
+            "large.": lambda clip, epsilon, error: np.ceil(clip / (epsilon * error)),
+            "Off by root two: the variance is twice the squared scale, so take a root.": (
+                lambda clip, epsilon, error: np.ceil(2 * clip / (epsilon * error))
             ),
-            "Off by root two: take the root of the variance, twice the squared scale.": (
-                lambda sensitivity, epsilon: 2 * sensitivity / epsilon
-            ),
+            "The noise of a mean falls like 1/n here, not like its root: one record moves it by "
+            "clip / n.": lambda clip, epsilon, error: np.ceil(2 * (clip / (epsilon * error)) ** 2),
         },
     ),
     "basics-family": Exercise(
-        asks="Write a function of epsilon, delta and k that returns the delta of k persons.",
+        asks="Write a function of epsilon, delta and k that returns the delta of one person.",
         right=_delta,
         arguments=_family,
         mistakes={
-            "Deltas do not just add: that of a step is multiplied by e^epsilon in each step "
-            "that follows.": lambda epsilon, delta, k: k * delta,
-            "Only the last member pays that factor; sum e^(i epsilon) over i from 0 to k - 1.": (
-                lambda epsilon, delta, k: k * delta * np.exp((k - 1) * epsilon)
+            "Deltas do not just add: that of a step is multiplied by e^(epsilon/k) in each step "
+            "that follows.": lambda epsilon, delta, k: delta / k,
+            "Only the last member pays that factor; sum e^(i epsilon / k), i from 0 to k - 1.": (
+                lambda epsilon, delta, k: delta / (k * np.exp((k - 1) * epsilon / k))
+            ),
+            "A step costs epsilon / k here, since epsilon is for all k together.": (
+                lambda epsilon, delta, k: delta / np.sum(np.exp(epsilon * np.arange(k)))
             ),
             "One term too many: the sum goes from i = 0 to k - 1.": (
-                lambda epsilon, delta, k: delta * np.sum(np.exp(epsilon * np.arange(k + 1)))
+                lambda epsilon, delta, k: delta / np.sum(np.exp(epsilon / k * np.arange(k + 1)))
             ),
-            "The first member is missing: the sum starts with e^0 = 1.": (
-                lambda epsilon, delta, k: delta * np.sum(np.exp(epsilon * np.arange(1, k)))
+            "The other way round: this is what k persons get if one has delta.": (
+                lambda epsilon, delta, k: delta * np.sum(np.exp(epsilon / k * np.arange(k)))
             ),
         },
     ),

@@ -66,7 +66,7 @@ def grade(identifier: str, answer: Callable[..., Any] | Any, *, seed: int = 0) -
     Parameters
     ----------
     identifier : str
-        Id of the exercise, such as ``"basics-noise"``.
+        Id of the exercise, such as ``"basics-coin"``.
     answer : callable
         The reader's function; ``...`` where nothing is written yet: then the task is shown.
     seed : int, default=0

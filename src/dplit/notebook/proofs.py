@@ -58,7 +58,8 @@ def running_proof(
     over : str
         What the numbers of a line range over, for example "1,000 pairs of neighbours".
     gain : mapping of str to str, optional
-        For labels of lines, one sentence each: what would win back what the step to it loses.
+        For labels of lines, one sentence each: what would win back what the step to it loses. The
+        caption ends in the one of the step that loses most.
     rtol : float, default=1e-9
         Rounding that is forgiven, relative to the largest line of the data set.
 
@@ -90,7 +91,7 @@ def running_proof(
     ]
     record = {"name": name, "theorem": theorem, "over": over, "steps": told}
     caption = f"{theorem}, line by line, over {over}. "
-    caption += _finding(told)
+    caption += _finding(told) + _cure(told)
     alt = f"Boxes of the {len(lines)} lines of the proof as shares of the largest. {_finding(told)}"
     fig = _drawn(list(lines), shares)
     _show_figure(fig, f"proof-{name}", caption, alt[:300], False, {_MIMETYPE: record})
@@ -146,9 +147,21 @@ def _percent(share: float) -> str:
     return f"{100 * share:.2g} %" if share < 0.995 else f"{100 * share:.0f} %"
 
 
+def _worst(steps: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    return max(steps, key=lambda step: (step["median"], step["greatest"]))
+
+
+def _cure(steps: Sequence[Mapping[str, Any]]) -> str:
+    """Return what is known to win back what the worst step loses, or nothing."""
+    worst = _worst(steps)
+    if worst["greatest"] < _NOTHING or not worst["gain"]:
+        return ""
+    return f" What would win that back? {worst['gain']}"
+
+
 def _finding(steps: Sequence[Mapping[str, Any]]) -> str:
     """Return one sentence: which step loses most, how much, and whether always."""
-    worst = max(steps, key=lambda step: (step["median"], step["greatest"]))
+    worst = _worst(steps)
     if worst["greatest"] < _NOTHING:
         return "No step loses anything."
     if worst["median"] < _NOTHING:
