@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.stats import norm
 
 from dplit._checks import (
@@ -267,7 +268,10 @@ def _checked(facts: Facts, publish: str) -> Facts:
     )  # fmt: skip
 
 
-def _told_bounds(bounds: object) -> _Bounds:
+_Bounds = tuple[float, float]
+
+
+def _told_bounds(bounds: ArrayLike) -> _Bounds:
     """Return the bounds of responses, two increasing finite numbers."""
     ends = check_real_array("response_bounds", bounds, 1)
     if ends.shape != (2,) or not ends[0] < ends[1]:
@@ -283,9 +287,6 @@ def errors_of(facts: Facts, n_components: int) -> dict[str, float]:
         "projection": projection_error(facts, n_components),
         "additive": additive_error(facts),
     }
-
-
-_Bounds = tuple[float, float]
 
 
 def _candidates(publish: str) -> list[str]:
