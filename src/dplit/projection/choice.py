@@ -9,13 +9,22 @@ the second. Predicting a constant errs 1 + snr. The formulas are those of large 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.stats import norm
 
-from dplit._checks import Array, check_choice, check_integer, check_positive, check_probability
+from dplit._checks import (
+    Array,
+    check_choice,
+    check_integer,
+    check_positive,
+    check_probability,
+    check_real_array,
+)
 from dplit.advice import ExpectedError, Recommendation
 from dplit.baselines import NoisyGradientRegressor
 from dplit.mechanisms import gaussian_epsilon, gaussian_sigma
@@ -210,6 +219,19 @@ def _gradients_error(facts: Facts) -> float:
     return unprotected_error(facts) + noise
 
 
+def clipping_cost(snr: float, deviations: float) -> float:
+    r"""What a fit loses where normal responses are clipped at so many of their deviations.
+
+    The covariance of a clipped normal response with a column is that of the response times the
+    chance p that nothing is clipped (Bussgang). So slopes shrink by p, and the error grows by
+    :math:`snr\,(1-p)^2`.
+
+    >>> [round(clipping_cost(10.0, c), 3) for c in (0.3, 1.0, 2.0, 3.0)]
+    [5.84, 1.007, 0.021, 0.0]
+    """
+    return float(snr * (2.0 * norm.sf(deviations)) ** 2)
+
+
 # The advice.
 
 
@@ -246,6 +268,17 @@ def _checked(facts: Facts, publish: str) -> Facts:
     )  # fmt: skip
 
 
+_Bounds = tuple[float, float]
+
+
+def _told_bounds(bounds: ArrayLike) -> _Bounds:
+    """Return the bounds of responses, two increasing finite numbers."""
+    ends = check_real_array("response_bounds", bounds, 1)
+    if ends.shape != (2,) or not ends[0] < ends[1]:
+        raise ValueError(f"response_bounds must be two increasing numbers, got {bounds!r}")
+    return float(ends[0]), float(ends[1])
+
+
 def errors_of(facts: Facts, n_components: int) -> dict[str, float]:
     """Expected errors by candidate, the projection on ``n_components`` rows."""
     return {
@@ -260,8 +293,13 @@ def _candidates(publish: str) -> list[str]:
     return [k for k in CANDIDATES if publish == "coefficients" or k in ("projection", "additive")]
 
 
-def configure(name: str, facts: Facts, n_components: int) -> Any:
-    """Return a candidate's estimator for columns in [-1, 1], not fitted."""
+def configure(
+    name: str, facts: Facts, n_components: int, *, response_bounds: _Bounds | None = None
+) -> Any:
+    """Return a candidate's estimator for columns in [-1, 1], not fitted.
+
+    Noisy gradients clip responses to ``response_bounds``; without them their ``fit`` refuses.
+    """
     if name == "projection":
         return RandomProjectionRegressor(
             epsilon=_told(facts, noise_share(facts, n_components)), n_components=n_components,
@@ -270,7 +308,7 @@ def configure(name: str, facts: Facts, n_components: int) -> Any:
     if name == "gradients":
         return NoisyGradientRegressor(
             epsilon=float(gaussian_epsilon(delta=_delta(facts), sigma=1.0 / _record_mu(facts))),
-            delta=_delta(facts), bounds=(-1.0, 1.0), data_norm=math.sqrt(facts.d / 2.0),
+            delta=_delta(facts), bounds=response_bounds, data_norm=math.sqrt(facts.d / 2.0),
         )  # fmt: skip
     kind = EntryMomentsRegressor if name == "moments" else AdditiveNoiseRegressor
     return kind(epsilon=_told(facts, 1.0 / gain(facts)), bounds=(-1.0, 1.0), **_level(facts))
@@ -285,16 +323,15 @@ def _level(facts: Facts) -> dict[str, Any]:
     return {} if facts.delta is None else {"delta": facts.delta}
 
 
-def _regret(
-    facts: Facts, truth: float, *, publish: Publish = "coefficients"
-) -> tuple[float, float]:
+def _regret(facts: Facts, truth: float, *, names: Sequence[str]) -> tuple[float, float]:
     """Expected error of what is recommended where the signal is ``truth``, and the best one's.
 
-    >>> chosen, best = _regret(Facts(50_000, 20, 1.0, 0.2), 10.0, publish="table")
+    >>> tables = ("projection", "additive")
+    >>> chosen, best = _regret(Facts(50_000, 20, 1.0, 0.2), 10.0, names=tables)
     >>> best <= chosen < 1.1 * best
     True
     """
-    names, (m, _) = _candidates(publish), best_rows(facts)
+    m, _ = best_rows(facts)
     guessed, real = errors_of(facts, m), facts._replace(snr=truth)
     chosen = min(names, key=lambda name: guessed[name])
     mine, best = errors_of(real, m)[chosen], errors_of(real, best_rows(real)[0])
@@ -303,7 +340,7 @@ def _regret(
 
 def recommend(
     *, n: int, d: int, epsilon: float, delta: float | None = None, snr: float = 1.0,
-    publish: Publish = "coefficients",
+    publish: Publish = "coefficients", response_bounds: _Bounds | None = None,
 ) -> Recommendation:  # fmt: skip
     """Recommend a release for linear regression from public facts; it never takes data.
 
@@ -323,6 +360,10 @@ def recommend(
         explain over the variance that they leave.
     publish : {"coefficients", "table"}, default="coefficients"
         Whether a fit is all that is wanted, or a table that others can fit in ways of their own.
+    response_bounds : tuple of float or None, default=None
+        Lowest and highest response, known without the data and in the responses' own units. Noisy
+        gradients protect responses too, so they need them, and clip to them; None leaves gradients
+        out, and the reason says what they would err.
 
     Returns
     -------
@@ -340,39 +381,60 @@ def recommend(
     columns far narrower than their bounds .17, .01 and .32. So guess high rather than low. Single
     releases of few rows scatter much more, as ``expected.spread`` says.
 
-    Noisy gradients come with an (epsilon, delta) of whole records that keeps the budget of entries,
-    and with bounds (-1, 1) of the responses; others by ``set_params``.
+    Noisy gradients come with an (epsilon, delta) of whole records that keeps the budget of entries.
+    Their law is learnt where responses are clipped at three of their deviations. Wider bounds mean
+    more noise; narrower ones shrink the fit, by :func:`clipping_cost` where responses are normal:
+    bounds at a third of a deviation cost more than half of the signal. The reason tells the costs.
 
     Examples
     --------
     >>> type(recommend(n=50_000, d=20, epsilon=0.2).estimator).__name__
     'EntryMomentsRegressor'
-    >>> type(recommend(n=10_000, d=800, epsilon=0.5, snr=289.0).estimator).__name__
+    >>> facts = dict(n=10_000, d=800, epsilon=0.5, snr=289.0)
+    >>> type(recommend(**facts, response_bounds=(-50.0, 50.0)).estimator).__name__
     'NoisyGradientRegressor'
+    >>> "response_bounds" in recommend(**facts).reason
+    True
     >>> recommend(n=50_000, d=20, epsilon=0.05, snr=6.7, publish="table").estimator.n_components
     639
     >>> recommend(n=100, d=50, epsilon=0.05, publish="table").estimator is None
     True
     """
     facts = _checked(Facts(n, d, snr, epsilon, delta), publish)
+    told = None if response_bounds is None else _told_bounds(response_bounds)
     m, _ = best_rows(facts)
-    found = {k: e for k, e in errors_of(facts, m).items() if k in _candidates(publish)}
-    name = min(found, key=lambda k: found[k])
-    trivial, error = 1.0 + facts.snr, found[name]
+    every = errors_of(facts, m)
+    names = [k for k in _candidates(publish) if k != "gradients" or told is not None]
+    name = min(names, key=lambda k: every[k])
+    trivial, error = 1.0 + facts.snr, every[name]
     measure = "squared error of predictions over the law's own"
-    words = f"Of {len(found)} candidates at equal privacy, {CANDIDATES[name]}"
+    words = f"Of {len(names)} candidates at equal privacy, {CANDIDATES[name]}"
+    asked = ""
+    if publish == "coefficients" and told is None and every["gradients"] < error:
+        asked = (
+            f"; noisy gradients, left out for want of response_bounds, are expected to err "
+            f"{every['gradients']:.4g} with bounds at three deviations of the responses"
+        )
     if not trivial - error >= _USEFUL * facts.snr:
-        reason = f"{words} would do best, and a constant hardly worse{_outside(facts)}."
+        reason = f"{words} would do best, and a constant hardly worse{asked}{_outside(facts)}."
         nothing = ExpectedError(measure, trivial, 0.0, trivial, 1.0)
         return Recommendation(None, reason, _TRIED, nothing)
     reason = f"{words} errs least, {error:.4g}"
-    for factor, told in ((10.0, "ten times the signal"), (0.1, "a tenth of it")):
-        mine, best = _regret(facts, factor * facts.snr, publish=publish)
-        reason += f"; with {told} it errs {mine:.4g}, the best {best:.4g}"
+    for factor, guess in ((10.0, "ten times the signal"), (0.1, "a tenth of it")):
+        mine, best = _regret(facts, factor * facts.snr, names=names)
+        reason += f"; with {guess} it errs {mine:.4g}, the best {best:.4g}"
     spread = (error - 1.0) * math.sqrt(_SPREAD[0] + _SPREAD[1] / facts.d)
     expected = ExpectedError(measure, error, spread, trivial, 1.0)
-    reason += f". Entries are protected, responses are public{_outside(facts)}."
-    return Recommendation(configure(name, facts, m), reason, _TRIED, expected)
+    if name == "gradients" and told is not None:
+        costs = ", ".join(f"{clipping_cost(facts.snr, c):.2g} at {c:g}" for c in (1.0, 2.0))
+        reason += (
+            f". Entries, whole records and responses are protected; responses are clipped to "
+            f"[{told[0]:g}, {told[1]:g}], which for normal ones adds {costs} of their deviations"
+        )
+    else:
+        reason += f". Entries are protected, responses are public{asked}"
+    made = configure(name, facts, m, response_bounds=told)
+    return Recommendation(made, f"{reason}{_outside(facts)}.", _TRIED, expected)
 
 
 def _outside(facts: Facts) -> str:

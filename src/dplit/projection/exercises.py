@@ -33,6 +33,20 @@ def _left(Z: Array) -> Array:
     return Z[:, 0] + Z[:, 1] - Z[:, 2]
 
 
+def _related_columns(rng: np.random.Generator) -> tuple[Array]:
+    """A sum of three others, a pair that look alike, and a small column of its own."""
+    X = rng.uniform(-1, 1, (60, 6))
+    total = X[:, :3].sum(axis=1) + 0.1 * rng.uniform(-1, 1, 60)
+    like = X[:, 3] + 0.6 * X[:, 4]
+    M = np.column_stack([X[:, :4], like, total, 0.01 * X[:, 5]])
+    return (M[:, rng.permutation(M.shape[1])],)
+
+
+def _residuals(M: Array) -> Array:
+    """Squares of each column that regression on all others leaves."""
+    return np.asarray(1.0 / np.diag(np.linalg.inv(M.T @ M)))
+
+
 def _noise(epsilon: float, low: float, high: float) -> float:
     return (high - low) / 2 / math.sqrt(4**epsilon - 1)
 
@@ -128,6 +142,27 @@ EXERCISES = {
             ),
             "These are nats; divide by log(2).": (
                 lambda epsilon, k: 0.5 * math.log(1 + k * (4**epsilon - 1))
+            ),
+        },
+    ),
+    "projection-predictable": Exercise(
+        asks="Write a function of M, an array (people, columns), that returns a column's place.",
+        right=lambda M: int(np.argmin(_residuals(M) / np.sum(M**2, axis=0))),
+        arguments=_related_columns,
+        mistakes={
+            "That is the column with the least residual; a small column has one without being "
+            "predicted. Divide by its own squares.": lambda M: int(np.argmin(_residuals(M))),
+            "That is the column which the others predict worst.": (
+                lambda M: int(np.argmax(_residuals(M) / np.sum(M**2, axis=0)))
+            ),
+            "That is the smallest column; nobody asked the others.": (
+                lambda M: int(np.argmin(np.sum(M**2, axis=0)))
+            ),
+            "A pair of columns that look alike is not enough: let all others predict together.": (
+                lambda M: int(np.argmax(np.max(np.abs(np.corrcoef(M.T) - np.eye(M.shape[1])), 0)))
+            ),
+            "Places are counted from 0.": (
+                lambda M: int(np.argmin(_residuals(M) / np.sum(M**2, axis=0))) + 1
             ),
         },
     ),

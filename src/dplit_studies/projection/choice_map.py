@@ -320,9 +320,9 @@ def _off_trial(trial: Trial, *, case: Case, budget: tuple[float, float | None]) 
         facts = Facts(case.n, case.d, factor * case.snr, *budget)
         rows, _ = best_rows(facts)
         for name in CANDIDATES:
-            model = configure(name, facts, rows).set_params(random_state=noise.spawn(1)[0])
-            if name == "gradients":  # responses are public here
-                model.set_params(bounds=(float(data.y.min()), float(data.y.max())))
+            ends = float(data.y.min()), float(data.y.max())  # responses are public here
+            model = configure(name, facts, rows, response_bounds=ends)
+            model.set_params(random_state=noise.spawn(1)[0])
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
                 found.append(data.error(model.fit(data.X, data.y).predict(data.test)))
@@ -384,9 +384,8 @@ def _descent_trial(trial: Trial, *, facts: Facts) -> list[float]:
     records, noise = draw(Case("uniform", n, d, snr), trial.stream("data")), trial.stream("noise")
     end, errors = 3.0 * math.sqrt(1.0 + snr), []
     for name in ("moments", "gradients"):
-        model = configure(name, facts, 0).set_params(random_state=noise.spawn(1)[0])
-        if name == "gradients":
-            model.set_params(bounds=(-end, end))
+        model = configure(name, facts, 0, response_bounds=(-end, end))
+        model.set_params(random_state=noise.spawn(1)[0])
         with warnings.catch_warnings():  # that noise rules is what is measured
             warnings.simplefilter("ignore", UserWarning)
             errors.append(records.error(model.fit(records.X, records.y).predict(records.test)))

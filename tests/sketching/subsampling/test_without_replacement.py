@@ -27,7 +27,9 @@ def test_density_is_a_mean_of_laplace_densities():
 
 @pytest.mark.claim("sketch-beyond-wor")
 def test_the_small_example_leaks_2_336_for_a_claimed_1():
-    """One of two records +1, -1 against the record -1 alone, with the budget of Appendix D."""
+    """One of two records +1, -1 against the record -1 alone, with the level of Appendix D and the
+    sensitivity of an added record, which is not printed there.
+    """
     scale = sample_scale(epsilon=1.0, sampling_rate=0.5, sensitivity=1.0)
     assert scale == pytest.approx(1 / math.log(1 + 2 * (math.e - 1)), rel=1e-14)
     s = np.linspace(-60, 60, 24_001)[:, None]
@@ -64,3 +66,26 @@ def test_the_corrected_scale_is_exact_and_no_pair_exceeds_it(n, kept):
             assert np.abs(ratio).max() <= epsilon * (1 + 1e-12)
             if not trial:
                 assert ratio.max() == pytest.approx(epsilon, rel=1e-12)
+        other = features.copy()
+        other[-1] = rng.uniform(-1, 1) if trial else -1.0
+        replaced = larger - sample_log_density(s, other, kept, scale=scale)
+        assert np.abs(replaced).max() <= epsilon * (1 + 1e-12)
+        if not trial:
+            assert replaced.max() == pytest.approx(epsilon, rel=1e-12)
+
+
+@pytest.mark.claim("sketch-beyond-wor")
+@pytest.mark.parametrize("columns", [1, 2])
+def test_the_printed_level_holds_for_a_replaced_record(columns):
+    """The relation that Lemma 26's public n suggests, over samples of three of six records and
+    records in one or two columns: kills the claim that Appendix D's level is refuted.
+    """
+    rng, epsilon = stream(0, "test-wor-replaced", "data"), 0.8
+    scale = sample_scale(epsilon=epsilon, sampling_rate=0.5, sensitivity=2.0 * columns)
+    points = rng.uniform(-20, 20, (3000, columns))
+    for _ in range(40):
+        features = rng.choice([-1.0, 1.0], (6, columns))
+        other = features.copy()
+        other[-1] = -features[-1]
+        first, second = (sample_log_density(points, f, 3, scale=scale) for f in (features, other))
+        assert np.abs(first - second).max() <= epsilon * (1 + 1e-12)
