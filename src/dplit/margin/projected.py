@@ -272,10 +272,10 @@ class ProjectedObjectiveClassifier(ClippedLinearClassifier):
     times more), where :math:`\rho^3m\epsilon(1-2q)` is not above some 10 (no k
     helps), and it is no gain where d is below 2k. With a delta the noise of a prediction does not
     grow with the dimension, and what a projection shortens is noise beside a rule in a ball. At
-    1,000 records of 2,000 columns, a margin of .1, epsilon 1 and a delta of 1e-6, where k is 140, it
-    errs .02 against .30 of ``PrivateMarginClassifier`` in all columns if records lie in 5 directions
-    beside that of the margin, .12 against .18 in 20, .18 against .19 in 100, and .21 against .18 in
-    all (two fits each; ``results/margin_choice.json`` has 300 records).
+    1,000 records of 2,000 columns, a margin of .1, epsilon 1 and a delta of 1e-6, where k is 140,
+    it errs .02 against .30 of ``PrivateMarginClassifier`` in all columns if records lie in 5
+    directions beside that of the margin, .12 against .18 in 20, .18 against .19 in 100, and .21
+    against .18 in all (two fits each; ``results/margin_choice.json`` has 300 records).
 
     Of penalties of :math:`ck/(n\epsilon)`, c = .03, .1, .33, 1, 3, those between .1 and .33 were
     near the best on MNIST's fours and nines at epsilon .3 to 10 and on laws with a minority that
