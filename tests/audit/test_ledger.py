@@ -241,6 +241,7 @@ SETTINGS: dict[str, tuple[dict[str, Any], dict[str, list[Any]]]] = {
         {"classes": _SIGNS, **_NORM},
         {
             **_BUDGETS, "margin": [{"margin": 0.4}],
+            "delta": [{"delta": 1e-6}, {"delta": 1e-2, "n_components": 1}],
             "n_components": [{"n_components": k} for k in (1, 2)],
             "regularization": [{"regularization": a, "n_components": 1} for a in (1e-9, 3.0)],
             "fit_intercept": [{"fit_intercept": True}, {"fit_intercept": True, "n_components": 1}],

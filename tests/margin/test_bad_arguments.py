@@ -343,6 +343,8 @@ OF_ONE = {
         ({"data_norm": None}, ValueError, "data_norm must be given"),
         ({"data_norm": -1.0}, ValueError, "data_norm must be positive"),
         ({"margin": 1.5}, ValueError, "margin must be at most data_norm"),
+        ({"delta": 0.5}, ValueError, "delta must be below 1/2"),
+        ({"delta": -1e-6}, ValueError, "delta must be in"),
         ({"n_components": 0}, ValueError, "n_components must be"),
         ({"n_components": 5}, ValueError, "n_components must be"),
         ({"n_components": 2.0}, TypeError, "n_components must be an integer"),

@@ -161,6 +161,22 @@ def test_the_rule_at_its_ends() -> None:
         assert gained(strong) > 0.9
 
 
+def test_a_rank_that_is_told_throws_columns_together_with_a_delta() -> None:
+    """Kills a rank that is read without a delta, and signs with too little room for it."""
+    facts = Facts(1000, 2000, 0.1, 0.0, 1.0, 1e-6)  # k = 140
+    found = [chosen(facts._replace(rank=r)) for r in (None, 1, 35, 36)]
+    assert found == ["descent", "projected", "projected", "descent"]
+    assert chosen(facts._replace(rank=5, n=3000)) == "descent"  # k = 1,260: all columns stay
+    assert chosen(facts._replace(rank=5, n=2200)) == "descent, projected"  # k = 678
+    assert chosen(facts._replace(rank=5, delta=0.0)) == chosen(facts._replace(delta=0.0))
+    model = configure("descent, projected", facts)
+    assert (model.projection, model.n_components, model.margin) == ("sign", 140, None)
+    assert configure("projected", facts).delta == 1e-6
+    for bad in (0, 2001, 2.5):
+        with pytest.raises((ValueError, TypeError), match="rank must be"):
+            recommend(n=1000, d=2000, margin=0.1, epsilon=1.0, delta=1e-6, rank=bad)  # type: ignore[arg-type]
+
+
 # The archive.
 
 
@@ -199,7 +215,7 @@ def test_what_is_expected_on_tables_is_on_the_safe_side() -> None:
     for row in ARCHIVE["cases"]:
         if row["data"] not in TABLES:
             continue
-        facts = Facts(*[row[k] for k in Facts._fields])
+        facts = Facts(*[row[k] for k in Facts._fields[:6]])
         name = row["stated"][0]
         expected = recommend(**facts._asdict()).expected.mean
         above.append(row["mean"][names_of(facts).index(name)] > expected)

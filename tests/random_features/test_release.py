@@ -7,6 +7,7 @@ import math
 import mpmath as mp
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 from scipy.stats import norm
 
 from dplit.audit import chi_square_noise_test, run_controls
@@ -16,6 +17,7 @@ from dplit.random_features.release import (
     interpolator_noise_floor,
     printed_sigma,
     release_coefficients,
+    unbiased_noise_floor,
 )
 from dplit.streams import stream
 
@@ -67,6 +69,31 @@ def test_noise_of_a_release_has_the_printed_variance(as_printed):
     assert _test_of_noise(1.0, as_printed).excess_p_value > 1e-4
     assert _test_of_noise(0.95, as_printed).violated()
     assert _test_of_noise(1.05, as_printed).excess_p_value < 1e-4
+
+
+@pytest.mark.claim("dprf-beyond-impossibility")
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+def test_no_unbiased_pure_release_has_less_noise(epsilon):
+    """By linear programming over mechanisms with 41 outcomes in [-20, 20] b: the least variance at
+    an end label, with both means right and odds within e^epsilon. Kills a floor that is 5 % off
+    where randomised response is on the grid, and one that something undercuts anywhere.
+    """
+    c = 1.0 / math.tanh(epsilon / 2.0)
+    outcomes = np.append(np.linspace(-20.0, 20.0, 41) * max(1.0, c / 4.0), [-c, c])
+    k, odds = len(outcomes), math.exp(epsilon)
+    zero, one = np.zeros(k), np.ones(k)
+    means = [(one, zero), (zero, one), (outcomes, zero), (zero, outcomes)]
+    bounds = np.block([[np.eye(k), -odds * np.eye(k)], [-odds * np.eye(k), np.eye(k)]])
+    found = linprog(
+        np.append((outcomes - 1.0) ** 2, zero),
+        A_ub=bounds,
+        b_ub=np.zeros(2 * k),
+        A_eq=[np.concatenate(pair) for pair in means],
+        b_eq=[1.0, 1.0, 1.0, -1.0],
+    )
+    assert found.success
+    floor = unbiased_noise_floor(label_bound=3.0, epsilon=epsilon)
+    assert floor == pytest.approx(9.0 * found.fun, rel=1e-6)
 
 
 @pytest.mark.claim("dprf-beyond-impossibility")

@@ -3,7 +3,9 @@ r"""Which margin learner, from public facts alone: a rule learnt on a map of rec
 Without a delta columns are thrown together, where they are many, and the objective is perturbed
 (:class:`~dplit.margin.projected.ProjectedObjectiveClassifier`). With one all columns are kept: the
 objective is perturbed, or from 500 columns on, where second derivatives are slow, descents are
-noisy. The errors to expect follow one number, :func:`strength`. The noisy mean of the records errs
+noisy. It is otherwise where records are said to lie in few directions, of which the signs keep four
+columns or more for each: then columns are thrown together with a delta, too. The errors to expect
+follow one number, :func:`strength`. The noisy mean of the records errs
 less where that is small, on round records; on three tables it loses several times what it gains
 there, so that it is never recommended. All of that stands in ``results/margin_choice.json``, which
 :mod:`dplit_studies.margin.choice_map` made.
@@ -21,12 +23,19 @@ from dplit.advice import ExpectedError, Recommendation
 from dplit.baselines import ObjectivePerturbationClassifier, smallest_regularization
 from dplit.baselines.objective import objective_noise
 from dplit.margin.estimators import PrivateMarginClassifier
-from dplit.margin.projected import ProjectedObjectiveClassifier, pure_components
+from dplit.margin.projected import (
+    ProjectedObjectiveClassifier,
+    normal_components,
+    pure_components,
+)
 from dplit.mechanisms import gaussian_sigma
 
 
 class Facts(NamedTuple):
-    """Everything that advice may read: records have length 1, a share of labels is flipped."""
+    """Everything that advice may read: records have length 1, a share of labels is flipped.
+
+    ``rank`` is the number of directions in which they lie; None where nothing is known of it.
+    """
 
     n: int
     d: int
@@ -34,6 +43,7 @@ class Facts(NamedTuple):
     flips: float
     epsilon: float
     delta: float
+    rank: int | None = None
 
 
 #: In words, by candidate.
@@ -43,11 +53,15 @@ CANDIDATES = {
     "objective": "objective perturbation in all columns",
     "mean": "the noisy mean of the records, in all columns",
     "projected": "objective perturbation, of columns thrown together where they are many",
+    "descent, projected": "a noisy descent at a margin of a thirty-second, of thrown columns",
     "mean, projected": "the noisy mean of records, of columns thrown together where they are many",
 }
 
 #: Penalty at which the minimiser is the noisy mean: no score reaches the corner of the hinge.
 LARGE = 2.0
+
+#: Fewest columns after the signs, over the rank, that are worth them where there is a delta.
+_ROOM = 4
 
 #: Most columns of a problem with second derivatives.
 _WIDE = 500
@@ -65,7 +79,7 @@ _LOT = 100.0
 #: What was tried.
 _TRIED: dict[str, Any] = {
     "n": (300, 16_000), "d": (20, 2000), "margin": (0.1, 0.3), "flips": (0.0, 0.2),
-    "epsilon": (0.1, 10.0), "delta": (0.0, 1e-6),
+    "epsilon": (0.1, 10.0), "delta": (0.0, 1e-6), "rank": (5, 20),
 }  # fmt: skip
 
 
@@ -82,18 +96,29 @@ def strength(facts: Facts) -> float:
     if facts.delta:
         noise = float(gaussian_sigma(epsilon=facts.epsilon, delta=facts.delta, sensitivity=2.0))
     else:
-        k = pure_components(
-            n_samples=facts.n, n_features=facts.d, epsilon=facts.epsilon,
-            margin=facts.margin, flips=facts.flips,
-        )  # fmt: skip
-        noise = 2.0 * math.sqrt(k) / facts.epsilon
+        noise = 2.0 * math.sqrt(components(facts)) / facts.epsilon
     return kept * facts.margin**2 * facts.n / noise
 
 
 def names_of(facts: Facts) -> list[str]:
-    """Candidates: descents need a delta, and signs are for those who have none."""
-    left = ("projected", "mean, projected") if facts.delta else ("descent", "margin")
+    """Candidates: descents need a delta; with one the mean meets the same noise in all columns."""
+    descents = ("descent", "margin", "descent, projected")
+    left = ("mean, projected",) if facts.delta else descents
     return [name for name in CANDIDATES if name not in left]
+
+
+def components(facts: Facts) -> int:
+    """Columns after the signs; all of them where nothing is thrown together."""
+    told: Any = {
+        "n_samples": facts.n,
+        "n_features": facts.d,
+        "epsilon": facts.epsilon,
+        "margin": facts.margin,
+        "flips": facts.flips,
+    }
+    if facts.delta:
+        return normal_components(**told, delta=facts.delta)
+    return pure_components(**told)
 
 
 def chosen(facts: Facts, *, limit: float = 0.0) -> str:
@@ -105,6 +130,9 @@ def chosen(facts: Facts, *, limit: float = 0.0) -> str:
     weak = strength(facts) < limit
     if not facts.delta:
         return "mean, projected" if weak else "projected"
+    k = components(facts)
+    if facts.rank is not None and _ROOM * facts.rank <= k < facts.d:
+        return "projected" if k <= _WIDE else "descent, projected"
     return "mean" if weak else "objective" if facts.d <= _WIDE else "descent"
 
 
@@ -120,15 +148,21 @@ def _penalty_of(facts: Facts) -> float:
 
 def configure(name: str, facts: Facts) -> Any:
     """Return a candidate's estimator for records of length 1 at most, not fitted."""
-    if name in ("descent", "margin"):
+    if name in ("descent", "margin", "descent, projected"):
+        signs = name == "descent, projected" and components(facts) < facts.d
         return PrivateMarginClassifier(
-            epsilon=facts.epsilon, delta=facts.delta, data_norm=1.0, fit_intercept=False,
+            epsilon=facts.epsilon,
+            delta=facts.delta,
+            data_norm=1.0,
+            fit_intercept=False,
             margin=facts.margin / 2.0 if name == "margin" else None,
-        )  # fmt: skip
+            projection="sign" if signs else None,
+            n_components=components(facts) if signs else None,
+        )
     penalty = LARGE if name.startswith("mean") else None
     if name in ("projected", "mean, projected"):
         return ProjectedObjectiveClassifier(
-            epsilon=facts.epsilon, data_norm=1.0, regularization=penalty,
+            epsilon=facts.epsilon, delta=facts.delta, data_norm=1.0, regularization=penalty,
             margin=facts.margin * (1.0 - 2.0 * facts.flips),
         )  # fmt: skip
     return ObjectivePerturbationClassifier(
@@ -147,6 +181,7 @@ def _checked(facts: Facts) -> Facts:
         check_integer("n", facts.n), check_integer("d", facts.d),
         check_probability("margin", facts.margin, one=True), float(facts.flips),
         check_positive("epsilon", facts.epsilon), float(facts.delta),
+        None if facts.rank is None else check_integer("rank", facts.rank, maximum=facts.d),
     )  # fmt: skip
 
 
@@ -157,7 +192,14 @@ def gained(facts: Facts) -> float:
 
 
 def recommend(
-    *, n: int, d: int, margin: float, flips: float = 0.0, epsilon: float, delta: float = 0.0
+    *,
+    n: int,
+    d: int,
+    margin: float,
+    flips: float = 0.0,
+    epsilon: float,
+    delta: float = 0.0,
+    rank: int | None = None,
 ) -> Recommendation:
     """Recommend a linear classifier for records with a margin from public facts; never from data.
 
@@ -172,6 +214,9 @@ def recommend(
         Public guess of the share of labels on the wrong side, in [0, 1/2).
     epsilon, delta : float
         Budget; a record with its label may be replaced. ``delta`` in [0, 1/2).
+    rank : int or None, default=None
+        Public guess of the number of directions in which records lie, at most ``d``; None where
+        nothing is known of it. It is read where there is a delta.
 
     Returns
     -------
@@ -196,17 +241,20 @@ def recommend(
     ('ProjectedObjectiveClassifier', None)
     >>> type(recommend(n=3000, d=1000, margin=0.3, epsilon=1.0, delta=1e-6).estimator).__name__
     'PrivateMarginClassifier'
+    >>> known = dict(n=1000, d=2000, margin=0.1, epsilon=1.0, delta=1e-6)
+    >>> [type(recommend(**known, rank=r).estimator).__name__ for r in (5, None)]
+    ['ProjectedObjectiveClassifier', 'PrivateMarginClassifier']
     >>> recommend(n=50, d=1000, margin=0.01, epsilon=0.1).estimator is None
     True
     """
-    facts = _checked(Facts(n, d, margin, flips, epsilon, delta))
+    facts = _checked(Facts(n, d, margin, flips, epsilon, delta, rank))
     name, share, reach = chosen(facts), gained(facts), strength(facts)
     best = facts.flips
     room = 0.5 - best
     measure, trivial = "share of wrong classes", 0.5
     reason = (
-        f"{CANDIDATES[name]}; what the mean record tells is {reach:.2g} times the noise that it "
-        "meets"
+        f"{CANDIDATES[name]}; the signal of the mean in one prediction is {reach:.2g} times "
+        "its noise"
     )
     if not facts.delta and facts.n * facts.epsilon < _LOT:
         reason += "; a lot, gaussian_prior_draw, is still quick here and erred less"
@@ -224,6 +272,6 @@ def _outside(facts: Facts) -> str:
     """Say which facts lie outside what was tried."""
     beyond = [
         name for name, value in facts._asdict().items()
-        if not _TRIED[name][0] <= value <= _TRIED[name][1] * (1.0 + 1e-9)
+        if value is not None and not _TRIED[name][0] <= value <= _TRIED[name][1] * (1.0 + 1e-9)
     ]  # fmt: skip
     return f"; {', '.join(beyond)} beyond what was tried, so this extrapolates" if beyond else ""

@@ -89,7 +89,7 @@ EXERCISES = {
         },
     ),
     "random_features-ridge": Exercise(
-        asks="Write a function of m, lam and b that returns the largest change.",
+        asks="Write a function of m, lam and b that returns the bound which line (d) gives.",
         right=_bound,
         arguments=_ridge,
         mistakes={

@@ -93,6 +93,21 @@ def interpolator_noise_floor(
     return float(calibrate(epsilon=epsilon, delta=delta, sensitivity=change)) ** 2
 
 
+def unbiased_noise_floor(*, label_bound: float, epsilon: float) -> float:
+    r"""Smallest variance of a pure private unbiased prediction where the label is ``label_bound``.
+
+    :math:`b^2/\sinh^2(\epsilon/2)` by the inequality of Chapman and Robbins, for any law of noise:
+    the chi-square divergence of two laws whose odds stay within :math:`e^{\pm\epsilon}` is at most
+    :math:`4\sinh^2(\epsilon/2)`, and the mean has to move by 2b. Randomised response on a label of
+    :math:`\pm b` attains it. A label y between them pays :math:`b^2\coth^2(\epsilon/2)-y^2` there.
+
+    >>> round(unbiased_noise_floor(label_bound=1.0, epsilon=1.0), 3)
+    3.683
+    """
+    bound = check_positive("label_bound", label_bound)
+    return float(bound / math.sinh(min(check_positive("epsilon", epsilon) / 2.0, 700.0))) ** 2
+
+
 # How large the noise of a release is: Lemma 13, the Gamma remark, and the exact excess error.
 
 

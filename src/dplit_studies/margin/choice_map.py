@@ -1,7 +1,8 @@
 """The evidence behind :mod:`dplit.margin.choice`: all learners at their best public settings.
 
 Records of length 1 have a margin, and the rest of them is *round*, or leans one way for nine in ten
-and the other way for one (*crowd*), whom the mean of the records gets wrong. Errors are exact given
+and the other way for one (*crowd*), whom the mean of the records gets wrong, or it is round in 5 or
+20 directions of d, the same for all (*rank*). Errors are exact given
 the weights. All learners meet the same records.
 """
 
@@ -26,7 +27,16 @@ from dplit.baselines.objective import objective_noise
 from dplit.datasets.classification import load_problem
 from dplit.datasets.digits import load_fours_and_nines
 from dplit.features import sign_projection
-from dplit.margin.choice import LARGE, Facts, chosen, configure, gained, names_of, strength
+from dplit.margin.choice import (
+    LARGE,
+    Facts,
+    chosen,
+    components,
+    configure,
+    gained,
+    names_of,
+    strength,
+)
 from dplit.margin.descent import _PenalisedHinge, _perturbed_minimiser
 from dplit.margin.exponential import gaussian_prior_draw
 from dplit.margin.projected import pure_components, pure_margin_bound, pure_mean_error
@@ -37,10 +47,22 @@ from dplit.trials import Trial, run_trials
 #: paper's, or too slow to be an estimator.
 METHODS = {
     0.0: ("mean", "objective", "mean, projected", "projected", "prior"),
-    1e-6: ("mean", "objective", "descent", "margin", "margin, projected", "output"),
+    1e-6: (
+        "mean",
+        "objective",
+        "descent",
+        "margin",
+        "margin, projected",
+        "output",
+        "projected",
+        "descent, projected",
+    ),
 }
 
-LAWS = ("round", "crowd")
+#: Directions of the records beside the one of the margin; None: all.
+RANKS = {"round": None, "crowd": None, "rank 5": 5, "rank 20": 20}
+
+LAWS = tuple(RANKS)
 
 #: Axes of the map: records, columns, margin, flipped labels, epsilon.
 AXES = ((300, 3000), (20, 200, 2000), (0.1, 0.3), (0.0, 0.2), (0.1, 1.0, 10.0))
@@ -48,10 +70,14 @@ AXES = ((300, 3000), (20, 200, 2000), (0.1, 0.3), (0.0, 0.2), (0.1, 1.0, 10.0))
 #: Where descents have time: records, columns, margin, flipped labels, epsilon.
 LARGE_AXES = ((16_000,), (20, 200), (0.1, 0.3), (0.05,), (0.1, 1.0))
 
+#: Where records lie in few directions: the same, with as many columns as signs are for.
+RANK_AXES = ((300,), (2000,), (0.1, 0.3), (0.0, 0.2), (0.1, 1.0, 10.0))
+
 #: How far the crowd leans, share of those that lean the other way.
 _LEAN, _FEW = 0.8, 0.1
 
-#: Most columns of a fit with second derivatives, most records of a draw from the prior.
+#: Most columns of a fit with second derivatives, most records of a draw from the
+#: prior. Thrown columns are tried with a delta in more columns and with no more records.
 _WIDE, _MANY = 500, 300
 
 
@@ -63,6 +89,8 @@ def records(
     y = np.where(rng.random(facts.n) < 0.5, 1.0, -1.0)
     X = rng.standard_normal((facts.n, facts.d))
     X[:, 0] = 0.0
+    if (rank := RANKS[law]) is not None:
+        X[:, rank + 1 :] = 0.0
     lies = 0.0
     if law == "crowd":
         X[:, 1], lies = 0.0, lean
@@ -84,8 +112,9 @@ def _cap(shift: float, length: float, dimension: int) -> float:
 def law_error(law: str, facts: Facts, w: Array, *, lean: float = _LEAN) -> float:
     """Exact share of wrong classes among new records, flipped labels included."""
     rho, s = facts.margin, math.sqrt(1.0 - facts.margin**2)
-    if law == "round":
-        wrong = _cap(rho * w[0], s * float(np.linalg.norm(w[1:])), facts.d - 1)
+    if law != "crowd":
+        rest = w[1:] if RANKS[law] is None else w[1 : RANKS[law] + 1]
+        wrong = _cap(rho * w[0], s * float(np.linalg.norm(rest)), len(rest))
     else:
         length = s * math.sqrt(1.0 - lean**2) * float(np.linalg.norm(w[2:]))
         ends = [_cap(rho * w[0] + side * s * lean * w[1], length, facts.d - 2) for side in (1, -1)]
@@ -134,6 +163,10 @@ def weights_of(
         mu = gdp_budget(epsilon=facts.epsilon, delta=facts.delta)
         task = _PenalisedHinge(facts.margin, 1.0, 1.0, tolerance=1e-9)
         return np.asarray(_perturbed_minimiser(X, y, task, mu=mu, rng=rng).weights[0])
+    if name in ("projected", "descent, projected") and facts.delta:
+        k = components(facts)
+        if k == d or d <= _WIDE or n > _MANY:  # another candidate, little to throw, or slow
+            return None
     if (name == "objective" and d > _WIDE) or (name == "projected" and min(k, d) > _WIDE):
         return None
     model = configure("margin" if name == "margin, projected" else name, facts)
@@ -178,8 +211,11 @@ def cells() -> Iterator[tuple[str, Facts, int]]:
     for n, d, margin, flips, epsilon in itertools.chain(
         itertools.product(*AXES), itertools.product(*LARGE_AXES)
     ):
-        for law in LAWS:
+        for law in ("round", "crowd"):
             yield law, Facts(n, d, margin, flips, epsilon, 0.0), 2 if n > 3000 else 4
+    for n, d, margin, flips, epsilon in itertools.product(*RANK_AXES):
+        for law in ("rank 5", "rank 20"):
+            yield law, Facts(n, d, margin, flips, epsilon, 0.0), 4
 
 
 # What the rule learns, and what it loses.
@@ -195,22 +231,36 @@ def errors_at(row: Mapping[str, Any], delta: float) -> dict[str, float]:
 def facts_of(row: Mapping[str, Any], delta: float) -> Facts:
     """Facts of a row of the map."""
     n, d, margin, flips, epsilon = (row[k] for k in Facts._fields[:5])
-    return Facts(n, d, margin, flips, epsilon, delta)
+    return Facts(n, d, margin, flips, epsilon, delta, RANKS[row["law"]])
 
 
-def regrets(rows: Sequence[Mapping[str, Any]], delta: float, limit: float = 0.0) -> Array:
+def regrets(
+    rows: Sequence[Mapping[str, Any]], delta: float, limit: float = 0.0, *, told: bool = True
+) -> Array:
     """What the advice loses to the best estimator, over what can be gained over a coin, by row;
-    with a ``limit`` of the strength below which it would be the mean.
+    with a ``limit`` of the strength below which it would be the mean, ``told`` the rank or not.
     """
     found = []
     for row in rows:
         facts, errors = facts_of(row, delta), errors_at(row, delta)
+        if not told:
+            facts = facts._replace(rank=None)
         name = chosen(facts, limit=limit)
         if name == "projected" and name not in errors:
             name = "mean, projected"
         best = min(v for k, v in errors.items() if k != "prior")
         found.append((errors[name] - best) / (0.5 - facts.flips))
     return np.array(found)
+
+
+def by_rank(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[float | None]]:
+    """Mean and largest regret with a delta in many columns, by law: rank told, and nothing told."""
+    out = {}
+    for law in RANKS:
+        kept = [row for row in rows if row["law"] == law and row["d"] > _WIDE]
+        told, untold = (regrets(kept, 1e-6, told=each) for each in (True, False))
+        out[law] = _rounded([told.mean(), told.max(), untold.mean(), untold.max()])
+    return out
 
 
 def learn(rows: Sequence[Mapping[str, Any]], delta: float) -> tuple[float, float, float]:
@@ -221,7 +271,7 @@ def learn(rows: Sequence[Mapping[str, Any]], delta: float) -> tuple[float, float
     shares, logs, noise = [], [], []
     for row in rows:
         facts, name = facts_of(row, delta), chosen(facts_of(row, delta))
-        if name not in errors_at(row, delta):
+        if name not in errors_at(row, delta) or facts.rank is not None:  # where all columns count
             continue
         room = 0.5 - facts.flips
         shares.append((0.5 - errors_at(row, delta)[name]) / room)
@@ -456,7 +506,7 @@ def archive(
         "learnt": [learn(rows, delta) for delta in METHODS],
         "regret": {f"{delta:g}": _rounded((v.mean(), v.max()))
                    for delta in METHODS for v in (regrets(rows, delta),)},
-        "summary": summary(outside), "formulas": formulas(rows),
+        "ranks": by_rank(rows), "summary": summary(outside), "formulas": formulas(rows),
     }  # fmt: skip
     lines = [f'"{key}": {json.dumps(value)}' for key, value in head.items()]
     for key, found in (("cells", rows), ("cases", outside), ("surprises", surprises(rows))):
