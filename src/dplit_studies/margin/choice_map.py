@@ -113,7 +113,8 @@ def law_error(law: str, facts: Facts, w: Array, *, lean: float = _LEAN) -> float
     """Exact share of wrong classes among new records, flipped labels included."""
     rho, s = facts.margin, math.sqrt(1.0 - facts.margin**2)
     if law != "crowd":
-        rest = w[1:] if RANKS[law] is None else w[1 : RANKS[law] + 1]
+        rank = RANKS[law]
+        rest = w[1:] if rank is None else w[1 : rank + 1]
         wrong = _cap(rho * w[0], s * float(np.linalg.norm(rest)), len(rest))
     else:
         length = s * math.sqrt(1.0 - lean**2) * float(np.linalg.norm(w[2:]))
