@@ -44,6 +44,7 @@ PAIRS = [audit.NeighbourPair("two", "add_remove", (X[:2],), (X[:1],))]
 FOR_ONE = {
     "float_sensitivity": {"total": lambda records: records.sum(axis=0), "pairs": PAIRS},
     "nasty_pairs": {"relation": "add_remove", "labels": 1.0, "norm": 1.0, "sizes": (9,)},
+    "container_pairs": {"relation": "add_remove", "labels": 1.0, "norm": 1.0},
     "side_channels": {
         "release": lambda data, rng: 0.0,
         "pairs": PAIRS,
@@ -86,7 +87,8 @@ UNCHECKED = {
       for argument in ("X", "centers", "scores", "y")),
     *((name, "normalize") for name in features.__all__), *((n, "n_jobs") for n in features.__all__),
     *(("loss_slopes", argument) for argument in ("margins", "loss", "h")),
-    ("nasty_pairs", "labels"), ("nasty_pairs", "sizes"), ("side_channels", "noised"),
+    ("nasty_pairs", "labels"), ("nasty_pairs", "sizes"), ("container_pairs", "labels"),
+    ("side_channels", "noised"),
     ("objective_noise", "epsilon"), ("objective_noise", "jacobian"),
     *((name, "delta") for name in ("lloyd_noise", "private_lloyd")),
     *((name, "delta") for name in ("objective_perturbation", "objective_noise",

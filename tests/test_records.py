@@ -417,7 +417,7 @@ def test_a_missing_response_leaves_its_record_out_of_the_moments_of_entries() ->
 
 
 def test_imaginary_parts_of_a_column_are_not_dropped() -> None:
-    with pytest.raises(TypeError, match="got complex ones"):
+    with pytest.raises(TypeError, match="column 'x' must hold numbers"):
         numbers("x", [1 + 2j, None], 0.0)
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.linalg import LinAlgError
+from sklearn.exceptions import NotFittedError
 
 from dplit._numerics.accelerated import accelerated_box_qp, box_steps
 from dplit._numerics.rows import cos_sin_rows
@@ -261,25 +262,30 @@ def test_the_default_accuracy_follows_what_float64_certifies():
     assert 0.01 < 2.0 * rounding_distance("hinge", dimension=200, **at) / bound < 0.2
 
 
-def test_a_refused_refit_keeps_the_old_model():
+def test_a_refused_refit_leaves_no_model():
+    """Kills numbers of one fit beside the parameters or the guarantee of another."""
     X, y = np.eye(4), np.ones(4)
     model = PrivateKernelMachine(bounds=(-1.0, 1.0), regularization=0.1, random_state=0).fit(X, y)
-    before = model.predict(X)
     with pytest.raises(ValueError, match="accuracy must be at least"):
         model.set_params(loss="pinball", accuracy=1e-12, random_state=1, n_components=3).fit(X, y)
-    np.testing.assert_array_equal(model.predict(X), before)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
 
 
 @pytest.mark.claim("erm-beyond-gp")
-def test_with_classes_given_a_foreign_label_is_the_first_class():
+def test_with_classes_given_a_foreign_label_contributes_nothing():
+    """As a missing one; where no label is of a class, the fit refuses."""
     X = np.arange(6.0).reshape(-1, 1)
     model = PrivateKernelClassifier(classes=("no", "yes"), regularization=0.1, random_state=0)
     names = ["yes", "no", "yes", "no", "yes", "no"]
-    expected = model.fit(X, names).coef_
+    expected = model.fit(X, [*names[:-1], None]).coef_
+    assert (expected != model.fit(X, names).coef_).any()
     for foreign in ("maybe", "", "Yes"):
         np.testing.assert_array_equal(model.fit(X, [*names[:-1], foreign]).coef_, expected)
-    model.fit(X, ["maybe"] * 6)  # one label, and a foreign one
+    model.fit(X, ["yes"] * 6)  # one class alone
     assert model.classes_.tolist() == ["no", "yes"]
+    with pytest.raises(ValueError, match="classes"):
+        model.fit(X, ["maybe"] * 6)
 
 
 def test_the_rounding_distance_is_small_where_it_should_be_and_grows():
