@@ -59,6 +59,7 @@ def test_every_exercise_of_a_lesson_is_asked_on_it(slug: str) -> None:
     from importlib import import_module
 
     asked = re.findall(r'grade\("([\w-]+)"', "\n".join(cell.source for cell in cells(slug)))
+    asked = list(dict.fromkeys(asked))  # a solution may be graded too
     assert asked == list(import_module(f"dplit.{slug}.exercises").EXERCISES)
 
 

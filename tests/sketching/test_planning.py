@@ -137,7 +137,7 @@ def test_the_rule_is_kept_more_often_than_its_neighbours() -> None:
 
 def test_where_the_rule_fails_is_what_the_docstring_says() -> None:
     """Overlapping groups and those in a corner of the box; it holds where groups stand apart and
-    fill it, on laws that it did not see too.
+    fill it, on other laws too.
     """
     told = ARCHIVE["summary"]
     assert 0.2 < told["by separation"]["2"]["missed"] < 1 / 3

@@ -23,7 +23,7 @@ _NEEDS = {
     "margin": ("margin_choice",),
     "projection": ("projection_choice",),
     "random_features": ("random_features_choice",),
-    "sketching": ("sketching_choice",),
+    "sketching": ("sketching_planning", "sketching_choice"),
 }
 
 

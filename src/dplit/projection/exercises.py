@@ -34,11 +34,11 @@ def _left(Z: Array) -> Array:
 
 
 def _related_columns(rng: np.random.Generator) -> tuple[Array]:
-    """A sum of three others, a pair that look alike, and a small column of its own."""
-    X = rng.uniform(-1, 1, (60, 6))
+    """A sum of three others, pairs that look alike, one of them small, and columns of their own."""
+    X = rng.uniform(-1, 1, (60, 8))
     total = X[:, :3].sum(axis=1) + 0.1 * rng.uniform(-1, 1, 60)
-    like = X[:, 3] + 0.6 * X[:, 4]
-    M = np.column_stack([X[:, :4], like, total, 0.01 * X[:, 5]])
+    like, small = X[:, 3] + 0.6 * X[:, 4], 0.02 * (X[:, 3] + 0.2 * X[:, 5])
+    M = np.column_stack([X[:, :4], like, total, small, 0.01 * X[:, 6], X[:, 7]])
     return (M[:, rng.permutation(M.shape[1])],)
 
 
