@@ -1,8 +1,8 @@
 """The evidence behind the planning rule: when three decoders find the groups of a noisy sketch.
 
 The groups are found if the risk of the decoded centres is above that of k-means without privacy by
-at most a twentieth of what k-means gains on one centre. How loud a group is counts in units of
-:func:`dplit.sketching.choice.loudness`; budget and records enter through it alone, so that one
+at most a twentieth of what k-means gains on one centre. How loud a group is, is told by
+:func:`dplit.sketching.choice.planned`; budget and records enter through it alone, so that one
 sketch serves all levels of the noise.
 """
 
