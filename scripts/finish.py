@@ -166,21 +166,25 @@ FORMULA = re.compile(
     r"\s*(?:\\|&#92;)(?P<kind>[(\[])(?P<tex>.*?)(?:\\|&#92;)[)\]]",
     re.DOTALL,
 )
-#: What of TeX shows nothing of its own, and how wide, in em, the tokens are that do.
+#: What of TeX shows nothing of its own.
 UNSHOWN = re.compile(
-    r"\\(?:begin|end)\{\w+\*?\}|\\(?:left|right|[bB]igg?[lr]?|math\w+|operatorname|[dt]?frac|sqrt|text|"
-    r"hat|tilde|bar|limits|[lr]V?vert)(?![a-zA-Z])|\\[,;:!>\\ ]|[{}&]"
+    r"\\(?:begin|end)\{\w+\*?\}|\\(?:left|right|[bB]igg?[lr]?|math\w+|operatorname|[dt]?frac|text|"
+    r"hat|tilde|bar|limits)(?![a-zA-Z])|\\!|[{}&]"
 )
+#: How wide, in em, the tokens are that do: fitted to 473 formulas of two pages as they are set,
+#: of which the middle 96 % have .80 to 1.22 of their width.
 WIDTHS = {
-    r"[_^](?:\w|\\[a-zA-Z]+)": 0.4,
-    r"[=<>]|\\(?:[lg]eq?|l?ne|in|sim|approx|to|mapsto|q?quad|cdot|mid)(?![a-zA-Z])": 1.25,
-    r"[-+]|\\(?:pm|times|cdot|sum|prod|int)(?![a-zA-Z])": 1.1,
-    r"\\(?:log|ln|exp|max|min|sup|inf|arg|Pr|Prob|det|Var|Lap|tr|diag)(?![a-zA-Z])": 1.5,
-    r"[A-Z]|\\(?:lambda|sigma|theta|Phi|eta|phi|psi|omega|Omega|Delta)": 0.65,
-    r"[.,:;()|'\[\]]": 0.35,
-    r"\\[a-zA-Z]+|\\.|[^\s_^]": 0.5,
+    r"[_^](?:\w|\\[a-zA-Z]+)": 0.42,
+    r"[=<>]|\\(?:[lg]eq?|l?ne|in|sim|approx|to|mapsto|q?quad|mid|ll|gg)(?![a-zA-Z])": 1.31,
+    r"[-+]|\\(?:pm|times|cdot|sum|prod|int|sqrt)(?![a-zA-Z])": 0.77,
+    r"\\(?:log|ln|exp|max|min|sup|inf|arg|Pr|Prob|det|Var|Lap|tr|diag)(?![a-zA-Z])": 0.96,
+    r"[mwMNHKW]": 0.88,
+    r"[A-Z]|\\(?:Phi|omega|Omega|Delta|mu|alpha|sigma|lambda|phi|psi)(?![a-zA-Z])": 0.69,
+    r"[ijltfrs](?![a-zA-Z])": 0.44,
+    r"[.,:;()|'\[\]]|\\[lr]V?vert|\\[,;:>\\ ]": 0.36,
+    r"\\[a-zA-Z]+|\\.|[^\s_^]": 0.48,
 }
-FRACTION = re.compile(r"\\[dt]?frac\{([^{}]*)\}\{([^{}]*)\}")
+FRACTION = re.compile(r"\\[dt]?frac(?:\{([^{}]*)\}\{([^{}]*)\}|(\w)\w)")
 TOKEN = re.compile("|".join(f"({token})" for token in WIDTHS))
 #: Rows of a formula that are taller than a line.
 TALL = re.compile(r"frac|sum|prod|int\b|sqrt|binom|[bB]igg|min_|max_|sup_")
@@ -201,8 +205,13 @@ def room(tex: str, display: bool) -> float:
     if display:
         return 2.0 + sum(2.4 if TALL.search(row) else 1.2 for row in tex.split(r"\\"))
     widths = list(WIDTHS.values())
-    line = UNSHOWN.sub(" ", FRACTION.sub(lambda found: max(found.groups(), key=len), tex))
+    line = UNSHOWN.sub(" ", FRACTION.sub(_wider, tex))
     return sum(widths[(found.lastindex or 0) - 1] for found in TOKEN.finditer(line))
+
+
+def _wider(fraction: re.Match[str]) -> str:
+    """Return the wider of the two parts of a fraction."""
+    return max((part for part in fraction.groups() if part), key=len, default="")
 
 
 def keep_room(page: str) -> str:
