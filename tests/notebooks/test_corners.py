@@ -117,7 +117,7 @@ from dplit import claims
 shell = InteractiveShell.instance()
 def publish(data, metadata=None, **_):
     figure = (metadata or {{}}).get("dplit", {{}}).get("figure", {{}})
-    print(figure.get("caption", ""), data.get("text/plain", ""), sep="\n")
+    print(figure.get("caption", ""), data.get("text/plain", ""), sep="\\n")
 shell.display_pub.publish = publish
 for cell in json.loads(sys.stdin.read()):
     result = shell.run_cell(cell, store_history=True)

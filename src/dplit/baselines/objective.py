@@ -118,7 +118,7 @@ def smallest_regularization(
     return curvature * norm2 / (2.0 * check_integer("n_records", n_records) * growth)
 
 
-def _check_delta(delta: float) -> float:
+def check_delta(delta: float) -> float:
     """Return a delta in [0, 1/2)."""
     if delta == 0.0:
         return 0.0
@@ -184,7 +184,7 @@ def objective_noise(*, epsilon: float, delta: float, data_norm: float, jacobian:
     """
     norm2 = 2.0 * check_positive("data_norm", data_norm)
     left = check_positive("epsilon - jacobian", epsilon - jacobian)
-    target = _check_delta(delta)
+    target = check_delta(delta)
     if target == 0.0:
         return left / norm2
 
@@ -388,7 +388,7 @@ def objective_perturbation(
     hidden = _SOLVER_SHARE * min(epsilon, 1.0)
     penalty, curvature = 2.0 * used * n, _curvature(loss, h) * r**2
     noise = objective_noise(
-        epsilon=epsilon - hidden, delta=_check_delta(delta) * math.exp(-hidden / 2.0), data_norm=r,
+        epsilon=epsilon - hidden, delta=check_delta(delta) * math.exp(-hidden / 2.0), data_norm=r,
         jacobian=math.log1p(curvature / penalty),
     )  # fmt: skip
     check_rng(rng)

@@ -50,7 +50,7 @@ from dplit._estimators import (
 )
 from dplit._records import classified_records
 from dplit.baselines import objective_penalty, objective_perturbation, smallest_regularization
-from dplit.baselines.objective import _check_delta, objective_noise
+from dplit.baselines.objective import check_delta, objective_noise
 from dplit.features import sign_projection
 from dplit.margin.compressed import compress, expand, jl_distortion
 from dplit.margin.losses import Array
@@ -354,7 +354,7 @@ class ProjectedObjectiveClassifier(ClippedLinearClassifier):
         ProjectedObjectiveClassifier
         """
         norm, epsilon = stated_norm(self.data_norm), check_positive("epsilon", self.epsilon)
-        delta = _check_delta(self.delta)
+        delta = check_delta(self.delta)
         rho, lifts = self._margin(norm), check_flag("fit_intercept", self.fit_intercept)
         records, self.classes_, places = classified_records(self, X, y, self.classes)
         self.data_norm_ = norm

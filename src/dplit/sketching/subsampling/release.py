@@ -22,6 +22,7 @@ from dplit._checks import (
     check_probability,
     check_real_array,
     check_rng,
+    quiet,
 )
 from dplit.mechanisms.draws import record_draw
 from dplit.sketching._exact_sums import feature_adder
@@ -87,6 +88,7 @@ def subsampled_map_sum(X: ArrayLike, sketch_map: SketchMap, indices: ArrayLike) 
     return np.asarray(adder.total(parts, counts) * (m / r))
 
 
+@quiet
 def noisy_subsampled_sum(
     features: ArrayLike, law: _MaskLaw, *, noise: Literal["laplace", "gaussian"], scale: float,
     mask_rng: np.random.Generator, rng: np.random.Generator,
