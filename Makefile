@@ -37,7 +37,7 @@ book: environment ## build the book into _build/html
 
 # ARGS=--cov counts branches, which doubles the time: once a week (make weekly)
 test: book ## run all tests, the site's in a browser too
-	@$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile $(ARGS)
+	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(ARGS)
 
 again: book ## build a second time, in a folder that is removed or in AGAIN=..., and compare byte for byte
 	@$(RUN) again "$(AGAIN)"

@@ -158,9 +158,9 @@ def command_of_tests(*arguments: str) -> str:
 
 def test_a_part_of_the_suite_or_branches_are_asked_for_by_arguments() -> None:
     """Kills arguments that are dropped, and a count of branches that nobody asked for."""
-    assert command_of_tests() == "pytest -q -n 2 --dist loadfile"
-    assert command_of_tests("ARGS=--cov") == "pytest -q -n 2 --dist loadfile --cov"
-    assert command_of_tests("ARGS=tests/erm -x") == "pytest -q -n 2 --dist loadfile tests/erm -x"
+    assert command_of_tests() == "pytest -q -n 2 --dist worksteal"
+    assert command_of_tests("ARGS=--cov") == "pytest -q -n 2 --dist worksteal --cov"
+    assert command_of_tests("ARGS=tests/erm -x") == "pytest -q -n 2 --dist worksteal tests/erm -x"
 
 
 def project(folder: Path, source: str, test: str) -> list[str]:

@@ -43,6 +43,7 @@ from dplit.baselines.lloyd import (
 from dplit.baselines.objective import (
     PerturbedObjective,
     SmoothLoss,
+    check_delta,
     loss_slopes,
     objective_noise,
     objective_perturbation,
@@ -70,6 +71,7 @@ __all__ = [
     "Shape",
     "SmoothLoss",
     "SufficientStatisticsRegressor",
+    "check_delta",
     "lloyd_noise",
     "loss_slopes",
     "moment_sensitivity",
