@@ -24,8 +24,11 @@ RUNS: dict[str, tuple[str, dict[str, str]]] = {
     "many clusters": (
         "one", {"n_clusters": "20", "bounds": AGES, "ignore": '["ill"]', "progress": "True"}
     ),
+    "mappings": ("marks", {**PRIVATE, "separator": "#", "decimal": ","}),
     "three rows": ("three", {"target": "cost", "bounds": WHOLE}),
 }  # fmt: skip
+#: As a file of parameters has them.
+MAPPINGS = "{bounds: {age: [20, 99], cost: [0, 9]}, settings: {alpha: 7.0}, fill: {age: 30}}"
 Ran = dict[str, tuple[int, str, Path]]
 
 
@@ -36,6 +39,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     rng = np.random.default_rng(0)
     rows = [f"{rng.uniform(20, 99):.13f},{rng.uniform(0, 9):.13f}" for _ in range(619)]
     files = {"mine": ["age,cost", *rows], "nameless": rows, "three": ["age,cost", *rows[:3]]}
+    files["marks"] = ["age#cost", *(row.replace(",", "#").replace(".", ",") for row in rows)]
     files["one"] = ["age,ill", *(f"{rng.uniform(20, 99):.13f},no" for _ in range(10))]
     for name, lines in files.items():
         (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
@@ -44,7 +48,8 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     for name, (file, stated) in RUNS.items():
         outs[name] = folder / f"{name}.ipynb"
         common = {"file": f"{file}.csv", "output": f"out-{name}", "n_splits": "2", "n_jobs": "1"}
-        asked = (part for key, value in (common | stated).items() for part in ("-p", key, value))
+        asked = [part for key, value in (common | stated).items() for part in ("-p", key, value)]
+        asked += ["-y", MAPPINGS] if name == "mappings" else []
         commands[name] = [notebook, str(outs[name]), *asked]
     return {name: (*told, outs[name]) for name, told in papermill(commands, cwd=folder).items()}
 
@@ -67,6 +72,15 @@ def test_a_release_shows_the_card_and_nothing_of_the_records(ran: Ran) -> None:
     assert not re.search("standard error|not private|svg|vnd.dplit.claim", shown)
     model = load_model(out.parent / "out-release")
     assert model.predict([{"age": 50}, {"age": None}]).shape == (2,)
+
+
+def test_a_file_of_parameters_holds_mappings_and_how_numbers_are_written(ran: Ran) -> None:
+    code, said, out = ran["mappings"]
+    assert code == 0, said
+    model = load_model(out.parent / "out-mappings")
+    assert model.facts.bounds == {"age": [20, 99], "cost": [0, 9]}
+    assert (model.facts.fill, model.facts.decimal) == ({"age": 30}, ",")
+    assert "7.0" in (out.parent / "out-mappings" / "card.json").read_text()
 
 
 REFUSED = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from dplit import claims, notebook
-from dplit.notebook import Between, ParameterError, check_parameters, figures
+from dplit.notebook import Between, ParameterError, Written, check_parameters, figures
 from dplit.notebook.cells import _PROVENANCE_MIMETYPE
 from dplit.notebook.provenance import _collect_provenance
 
@@ -312,3 +313,17 @@ def test_the_archived_run_stands_beside_this_one(displayed, checkout):
     assert "not run | 2 of 2 checks, 4 of 4 numbers" in displayed[-1][0]["text/plain"]
     with pytest.raises(KeyError):
         notebook.show_archived(run, {"unknown": "never glued"})
+
+
+@pytest.mark.parametrize("given", [[1, 2], 3, None])
+def test_a_mapping_is_taken_where_one_is_meant_and_nothing_else(given: Any) -> None:
+    cells = ['scale: str = "quick"\nbounds: str = ""\nepsilon: float = 1.0']
+    for good in ('{"a": [0, 1]}', {"a": [0, 1]}, ""):
+        told = {"scale": "quick", "bounds": good, "epsilon": 1.0}
+        assert check_parameters("x", told, cells=cells, bounds=Written(dict)).bounds == good
+    with pytest.raises(ParameterError, match="^bounds must be a mapping, or JSON of one, got"):
+        told = {"scale": "quick", "bounds": given, "epsilon": 1.0}
+        check_parameters("x", told, cells=cells, bounds=Written(dict))
+    with pytest.raises(ParameterError, match="^epsilon must be of type float, got epsilon="):
+        told = {"scale": "quick", "bounds": "", "epsilon": {"a": 1}}
+        check_parameters("x", told, cells=cells, bounds=Written(dict))

@@ -319,9 +319,9 @@ def _memory() -> int:
 
 
 def check_request(
-    facts: Facts, name: str, settings: str = "", neighboring: str = "replace_one"
+    facts: Facts, name: str, settings: Any = "", neighboring: str = "replace_one"
 ) -> dict[str, Any]:
-    """Return the settings of a release, written as JSON; a wrong request is refused here, before
+    """Return the settings of a release; a wrong request is refused here, before
     a record is read.
 
     Parameters
@@ -329,8 +329,8 @@ def check_request(
     facts : Facts
     name : str
         The mechanism; with the empty one the form of the settings alone is checked.
-    settings : str, optional
-        Settings of the estimator, as JSON.
+    settings : mapping or str, optional
+        Settings of the estimator; a text is JSON.
     neighboring : {"replace_one", "add_remove"}, default="replace_one"
     """
     told: list[str] = []

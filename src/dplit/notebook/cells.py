@@ -63,6 +63,22 @@ class Between:
         return f"in {left}{self.low:g}, {self.high:g}{right}"
 
 
+@dataclass(frozen=True)
+class Written:
+    """The rule that a value is a mapping or a list: JSON of one, as a command line has it, or the
+    thing itself, as a file of parameters has it.
+    """
+
+    kind: type[dict[str, Any]] | type[list[Any]]
+
+    def __contains__(self, value: Any) -> bool:
+        return isinstance(value, (str, self.kind))
+
+    def __str__(self) -> str:
+        what = "mapping" if self.kind is dict else "list"
+        return f"a {what}, or JSON of one"
+
+
 _COMMON: dict[str, Any] = {
     "scale": ("quick", "paper"),
     "seed": Between(0, 2**63, closed_low=True),
@@ -156,7 +172,8 @@ def _declared_and_injected(cells: Sequence[str]) -> tuple[dict[str, tuple[str, s
 def _rule_text(rule: Any) -> str:
     if rule is None:
         return ""
-    return str(rule) if isinstance(rule, Between) else "one of " + ", ".join(map(repr, rule))
+    named = isinstance(rule, (Between, Written))
+    return str(rule) if named else "one of " + ", ".join(map(repr, rule))
 
 
 def _table_of(declared: dict[str, tuple[str, str]], rules: dict[str, Any]) -> str:
@@ -170,6 +187,8 @@ def _table_of(declared: dict[str, tuple[str, str]], rules: dict[str, Any]) -> st
 def _checked_value(name: str, value: Any, annotation: str, rule: Any) -> Any:
     """Return the value in its declared type, or raise with the rule that it breaks."""
     accepted = _TYPES.get(annotation, (bool,) if annotation == "bool" else (object,))
+    if isinstance(rule, Written):
+        accepted = (object,)  # the rule says it all
     if not isinstance(value, accepted) or (isinstance(value, bool) and annotation != "bool"):
         raise ParameterError(f"{name} must be of type {annotation}, got {name}={value!r}")
     if annotation == "float":
@@ -200,7 +219,8 @@ def check_parameters(
     cells : sequence of str, optional
         Sources of the executed cells; by default those of the running IPython session.
     **rules
-        For each own parameter of the chapter a :class:`Between` or a tuple of choices.
+        For each own parameter of the chapter a :class:`Between`, a :class:`Written` or a tuple of
+        choices.
     """
     sources = _executed_cells() if cells is None else list(cells)
     declared, injected = _declared_and_injected(sources)
