@@ -15,11 +15,11 @@ import pandas as pd
 import polars
 import pyarrow as pa
 import pytest
-from pyarrow import parquet
+from pyarrow import dataset, parquet
 
 from dplit import SufficientStatisticsRegressor
 from dplit._records import is_missing
-from dplit.baselines.reading import PARQUET, files_of, numbers, persons
+from dplit.baselines.reading import PARQUET, files_of, numbers, persons, told_by_folders
 from dplit.baselines.summaries import Summary, fit_summary, merge_summaries, summarise
 
 MODEL = SufficientStatisticsRegressor(data_norm=2.0, bounds=(0.0, 1.0), random_state=0)
@@ -91,15 +91,68 @@ def test_a_folder_that_is_more_than_its_files_is_refused(
         of(tmp_path)
 
 
-def test_columns_of_folders_names_are_refused(tmp_path: Path) -> None:
+#: Names of folders, and what they tell of a column ``w``, which pyarrow reads alike.
+TOLD: dict[tuple[str, ...], list[Any]] = {
+    ("w=3", "w=-10"): [-10, 3],
+    ("w=03", "w=__HIVE_DEFAULT_PARTITION__"): [3, None],
+    ("w=a%20b", "w=c%2Fd"): ["a b", "c/d"],
+    ("w=2.5", "w=x=y"): ["2.5", "x=y"],
+    ("w=7", "beside"): [None, 7],
+}
+
+
+@pytest.mark.parametrize("folders", TOLD)
+def test_names_of_folders_are_columns_as_pyarrow_reads_them(
+    tmp_path: Path, folders: tuple[str, ...]
+) -> None:
+    for folder in folders:
+        written(tmp_path / folder / "a.parquet", 5)
+    files = files_of(tmp_path, PARQUET)
+    told = [values["w"] for values in told_by_folders(tmp_path, files)]
+    assert sorted(told, key=str) == sorted(TOLD[folders], key=str)
+    table = dataset.dataset(tmp_path, partitioning="hive").to_table()
+    assert sorted(table["w"].to_pylist(), key=str) == sorted(TOLD[folders] * 5, key=str)
+
+
+def test_a_folder_with_a_column_in_its_names_is_the_table_with_the_column(tmp_path: Path) -> None:
+    """Kills a value read as text, a lost or doubled file, a constant of the wrong length."""
+    for ward in (3, 7):
+        written(tmp_path / f"ward={ward}" / "a.parquet")
+    plain = {"a": np.r_[np.arange(10), np.arange(10)] / 10, "ward": np.repeat([3, 7], 10)}
+    model = SufficientStatisticsRegressor(data_norm=20.0, bounds=(0.0, 1.0), random_state=0)
+    stated: dict[str, Any] = {"columns": ["ward", "a"], "target": "y"}
+    whole = summarise({**plain, "y": np.ones(20)}, model, **stated)
+    for size in (3, 100):
+        found = summarise(tmp_path, model, **stated, batch_rows=size)
+        np.testing.assert_array_equal(found.gram, whole.gram)
+    alone = summarise(tmp_path, model, columns=["ward"], target="y")
+    assert (alone.count, alone.labels) == (20, 20)
+    people = summarise(tmp_path, model, **stated, group="ward", rows_each=1)
+    assert people.persons.tolist() == [3, 7]
+    written(tmp_path / "ward=__HIVE_DEFAULT_PARTITION__" / "a.parquet")
+    with pytest.raises(ValueError, match="column 'ward' must have no missing value, or a stated"):
+        summarise(tmp_path, model, **stated)
+    assert summarise(tmp_path, model, **stated, fill={"ward": 5.0}).count == 30
+
+
+def test_what_names_of_folders_tell_is_not_told_again(tmp_path: Path) -> None:
     """And a broken file by its name: what pyarrow says of it is not shown."""
-    written(tmp_path / "year=2020" / "a.parquet")
-    assert of(tmp_path).count == 10
-    with pytest.raises(ValueError, match="column 'year' must stand in the files: it is only told"):
-        summarise(tmp_path, MODEL, columns=["year"], target="y")
-    (tmp_path / "year=2020" / "b.parquet").write_text("secret")
-    with pytest.raises(ValueError, match=r"^b\.parquet cannot be read as a Parquet file$") as told:
+    written(tmp_path / "y=2020" / "a.parquet")
+    with pytest.raises(ValueError, match="column 'y' must stand there once"):
         of(tmp_path)
+    written(tmp_path / "w=7531" / "w=7532" / "a.parquet")
+    with pytest.raises(ValueError, match="must tell a column once") as told:
+        of(tmp_path)
+    assert "753" not in str(told.value)
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "w=7531").write_text("secret")
+    with pytest.raises(ValueError, match="must end in") as told:
+        of(tmp_path / "b")
+    assert "753" not in str(told.value)
+    written(tmp_path / "c" / "a.parquet")
+    (tmp_path / "c" / "b.parquet").write_text("secret")
+    with pytest.raises(ValueError, match=r"^b\.parquet cannot be read as a Parquet file$") as told:
+        of(tmp_path / "c")
     assert told.value.__cause__ is None
     assert told.value.__suppress_context__
 

@@ -237,3 +237,32 @@ def test_what_is_no_table_is_refused() -> None:
             header_of(wrong)
     with pytest.raises(TableError, match="columns that are equally long"):
         header_of({"a": [1, 2], "b": [1]})
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_names_of_folders_are_columns(tmp_path: Path, ending: str) -> None:
+    """Of CSV and Parquet files alike; one value never changes how another is read."""
+    told = {
+        "ward=3": "3",
+        "ward=__HIVE_DEFAULT_PARTITION__": None,
+        "ward=north%20side": "north side",
+    }
+    every: dict[str, list[Any]] = {"age": [], "ward": [], "cost": []}
+    for k, (folder, ward) in enumerate(sorted(told.items())):
+        table = pd.DataFrame({"cost": [1.0 + k, 2.0 + k], "age": [20 + k, 90]})
+        (tmp_path / folder).mkdir()
+        path = tmp_path / folder / f"part.{ending}"
+        table.to_parquet(path) if ending == "parquet" else table.to_csv(path, index=False)
+        every["age"] += table["age"].tolist()
+        every["cost"] += table["cost"].tolist()
+        every["ward"] += [ward] * 2
+    assert header_of(tmp_path) == ["cost", "age", "ward"]
+    for stated in (
+        {"categories": {"ward": ("", "3", "north side")}},
+        {"bounds": {"age": (0, 99), "cost": (0, 9), "ward": (0, 9)}, "fill": {"ward": 2.0}},
+    ):
+        given: dict[str, Any] = {"target": "cost", "bounds": {"age": (0, 99), "cost": (0, 9)}}
+        found = state_facts(header_of(tmp_path), **{**given, **stated})
+        read, plain = load_problem(tmp_path, found), load_problem(every, found)
+        np.testing.assert_array_equal(read.X, plain.X)
+        np.testing.assert_array_equal(read.y, plain.y)

@@ -321,9 +321,9 @@ def test_a_mapping_is_taken_where_one_is_meant_and_nothing_else(given: Any) -> N
     for good in ('{"a": [0, 1]}', {"a": [0, 1]}, ""):
         told = {"scale": "quick", "bounds": good, "epsilon": 1.0}
         assert check_parameters("x", told, cells=cells, bounds=Written(dict)).bounds == good
-    with pytest.raises(ParameterError, match="^bounds must be a mapping, or JSON of one, got"):
-        told = {"scale": "quick", "bounds": given, "epsilon": 1.0}
+    told = {"scale": "quick", "bounds": given, "epsilon": 1.0}
+    with pytest.raises(ParameterError, match=r"^bounds must be a mapping, or JSON of one, got"):
         check_parameters("x", told, cells=cells, bounds=Written(dict))
-    with pytest.raises(ParameterError, match="^epsilon must be of type float, got epsilon="):
-        told = {"scale": "quick", "bounds": "", "epsilon": {"a": 1}}
+    told = {"scale": "quick", "bounds": "", "epsilon": {"a": 1}}
+    with pytest.raises(ParameterError, match=r"^epsilon must be of type float, got epsilon="):
         check_parameters("x", told, cells=cells, bounds=Written(dict))

@@ -10,12 +10,14 @@ from __future__ import annotations
 import hashlib
 import math
 import os
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,14 +74,22 @@ def _walked(folder: Path, endings: tuple[str, ...], seen: set[Any]) -> Iterator[
         if path.is_dir():
             yield from _walked(path, endings, seen)
         elif not path.exists():
-            raise FileNotFoundError(f"a folder must hold no link that leads nowhere: {path.name!r}")
+            raise FileNotFoundError(
+                f"a folder must hold no link that leads nowhere: {_shown(path)!r}"
+            )
         elif not path.name.lower().endswith(endings):
             raise ValueError(
                 f"files of a folder must end in {' or '.join(endings)} (names that begin with '.' "
-                f"or '_' are skipped), got {path.name!r}"
+                f"or '_' are skipped), got {_shown(path)!r}"
             )
         elif _is_new(path, seen):
             yield path
+
+
+def _shown(path: Path) -> str:
+    """Return a name as it is shown: what stands behind "=" may be a value."""
+    name, mark, _ = path.name.partition("=")
+    return name + mark
 
 
 def _is_new(path: Path, seen: set[Any]) -> bool:
@@ -91,9 +101,35 @@ def _is_new(path: Path, seen: set[Any]) -> bool:
     return new
 
 
-def _partitions(folder: Path, file: Path) -> set[str]:
-    """Return names of columns that only the names of a file's folders tell, as in ``year=2020``."""
-    return {p.partition("=")[0] for p in file.relative_to(folder).parts[:-1] if "=" in p}
+def told_by_folders(folder: Path, files: Sequence[Path]) -> list[dict[str, Any]]:
+    """Return what the names of each file's folders, such as ``ward=3``, tell of its records.
+
+    Names and values are decoded as in a URI. A value is read by itself, as a cell is: an integer,
+    or a text; one value never decides how another is read, as it does in pyarrow, for which one
+    text makes texts of all. ``__HIVE_DEFAULT_PARTITION__``, and a column that other files' folders
+    tell and a file's do not, is missing, None. What stands above ``folder`` tells nothing.
+
+    Raises
+    ------
+    ValueError
+        If a column is told twice on the way to one file. No value is quoted.
+    """
+    told = []
+    for file in files:
+        parts = [part for part in file.relative_to(folder).parts[:-1] if "=" in part]
+        split = (part.partition("=") for part in parts)
+        pairs = [(unquote(name), unquote(text)) for name, _, text in split]
+        if len(dict(pairs)) < len(pairs):
+            raise ValueError("names of folders must tell a column once on the way to a file")
+        told.append({name: _told_value(text) for name, text in pairs})
+    every = dict.fromkeys(name for values in told for name in values)
+    return [every | values for values in told]
+
+
+def _told_value(text: str) -> int | str | None:
+    if text == "__HIVE_DEFAULT_PARTITION__":
+        return None
+    return int(text) if re.fullmatch("-?[0-9]+", text) else text
 
 
 def fingerprints(parts: Sequence[Any]) -> frozenset[str]:
@@ -107,28 +143,25 @@ def fingerprints(parts: Sequence[Any]) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class RowGroup:
-    """One row group of a Parquet file, and columns that only its folders' names tell."""
+    """One row group of a Parquet file, and what its folders' names tell of its records."""
 
     path: str
     index: int
-    partitions: frozenset[str] = frozenset()
+    told: tuple[tuple[str, Any], ...] = ()
 
     def chunks(self, names: Sequence[str], size: int) -> Iterator[Any]:
-        """Yield Arrow's batches of at most ``size`` rows of the named columns."""
-        for name in names:
-            if name in self.partitions:
-                raise ValueError(
-                    f"column {name!r} must stand in the files: it is only told by names of "
-                    "folders, which are not read"
-                )
+        """Yield at most ``size`` rows by column, of the named columns."""
+        told = dict(self.told)
+        columns = [name for name in names if name not in told]
         # mapped, as no buffer is as fast; and a part is the work of one thread
         with _opened(self.path) as file:
-            _check_names(names, list(file.schema_arrow.names))
+            _check_names(names, [*file.schema_arrow.names, *told])
             batches = file.iter_batches(
-                size, row_groups=[self.index], columns=list(names), use_threads=False
+                size, row_groups=[self.index], columns=columns, use_threads=False
             )
             while (batch := _next(self.path, batches)) is not None:
-                yield batch
+                held = {name: [value] * batch.num_rows for name, value in told.items()}
+                yield held | {name: batch[name] for name in columns}
 
 
 @dataclass(frozen=True)
@@ -249,11 +282,11 @@ def _row_groups(path: Path) -> Iterator[RowGroup]:
     files = files_of(path, PARQUET) if path.is_dir() else [path]
     if not files or not files[0].is_file():
         raise FileNotFoundError(f"source must be a Parquet file or hold some, got {str(path)!r}")
-    for file in files:
-        told = frozenset(_partitions(path, file)) if path.is_dir() else frozenset()
+    told = told_by_folders(path, files) if path.is_dir() else [{}]
+    for file, values in zip(files, told, strict=True):
         with _opened(str(file)) as opened:
             count = opened.metadata.num_row_groups
-        yield from (RowGroup(str(file), index, told) for index in range(count))
+        yield from (RowGroup(str(file), i, tuple(values.items())) for i in range(count))
 
 
 # Columns: numbers, each cell by itself, and persons.

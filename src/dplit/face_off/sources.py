@@ -23,7 +23,7 @@ from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Any
 
-from dplit.baselines.reading import PARQUET, files_of
+from dplit.baselines.reading import PARQUET, files_of, told_by_folders
 
 #: Values of some records, by column.
 Chunk = Mapping[str, Sequence[Any]]
@@ -65,8 +65,9 @@ def opened(
     ----------
     source : str, path or table
         A CSV file, also one that gzip, bz2 or xz compressed, a Parquet file, or a folder of either
-        kind, whose files are read as :func:`~dplit.baselines.reading.files_of` says; or a table of
-        pandas, polars, pyarrow or dask, or a mapping of names to equally long columns.
+        kind, whose files are read as :func:`~dplit.baselines.reading.files_of` says, with the
+        columns that names of folders tell (``told_by_folders`` there); or a table of pandas,
+        polars, pyarrow or dask, or a mapping of names to equally long columns.
     size : int
         Records that are in memory as Python values at a time.
     separator : str or None, default=None
@@ -86,39 +87,54 @@ def opened(
         yield names, _told(chunks, "the table cannot be read to its end by its package")
         return
     path = Path(source)
-    files = _files(path)
+    files, told = _files(path)
     with _file(files[0], size, separator) as (header, first):
-        yield header, chain(first, _others(files[1:], header, size, separator))
+        rest = _others(files[1:], told[1:], header, size, separator)
+        yield [*header, *told[0]], chain(_with_told(first, told[0]), rest)
 
 
-def _files(path: Path) -> list[Path]:
-    """Return the files of a path, at least one."""
+def _files(path: Path) -> tuple[list[Path], list[dict[str, Any]]]:
+    """Return the files of a path, at least one, and what the names of their folders tell."""
     if path.is_file():
         if not path.name.lower().endswith(_ENDINGS):
             raise TableError(f"file must end in {', '.join(_ENDINGS)}, got file={str(path)!r}")
-        return [path]
+        return [path], [{}]
     try:
         files = files_of(path, _ENDINGS) if path.is_dir() else []
-    except (ValueError, OSError) as error:  # which name files
+        told = told_by_folders(path, files)
+    except (ValueError, FileNotFoundError) as error:  # ours, which name files
         raise TableError(str(error)) from None
+    except OSError:  # which names folders, and their names may be values
+        raise TableError("every folder and file below file must be readable") from None
     if not files:
         raise TableError(
             f"file must be a CSV or Parquet file, or a folder of such, got file={str(path)!r}"
         )
-    return files
+    return files, [{named(name): value for name, value in values.items()} for values in told]
+
+
+def _with_told(chunks: Iterator[Chunk], told: Mapping[str, Any]) -> Iterator[Chunk]:
+    """Yield records with what the names of their folders tell of them."""
+    for chunk in chunks:
+        length = len(next(iter(chunk.values()), ()))
+        yield {**chunk, **{name: [value] * length for name, value in told.items()}}
 
 
 def _others(
-    files: Sequence[Path], header: Sequence[str], size: int, separator: str | None
+    files: Sequence[Path],
+    told: Sequence[Mapping[str, Any]],
+    header: Sequence[str],
+    size: int,
+    separator: str | None,
 ) -> Iterator[Chunk]:
     """Yield the records of further files of a folder, which have the same names in any order."""
-    for file in files:
+    for file, values in zip(files, told, strict=True):
         with _file(file, size, separator) as (names, chunks):
             if sorted(names) != sorted(header):
                 raise TableError(
                     f"files of a folder must have the same columns, and {file.name!r} has others"
                 )
-            yield from chunks
+            yield from _with_told(chunks, values)
 
 
 def _file(path: Path, size: int, separator: str | None) -> Any:
