@@ -266,3 +266,45 @@ def test_names_of_folders_are_columns(tmp_path: Path, ending: str) -> None:
         read, plain = load_problem(tmp_path, found), load_problem(every, found)
         np.testing.assert_array_equal(read.X, plain.X)
         np.testing.assert_array_equal(read.y, plain.y)
+
+
+class Raising:
+    """A cell that raises whatever it is asked."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("secret")
+
+    __float__ = __eq__ = __str__  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize(
+    ("cell", "read"),
+    [
+        (Raising(), 0.0), ("9_0", 0.0), (b"9_0", 0.0), (10**400, 1.0), (-(10**400), -1.0),
+        ("90\xa0", 0.8), ("inf", 1.0), ([90], 0.0),
+    ],
+    ids=["raising", "underscore", "bytes", "huge", "least", "blank", "inf", "list"],
+)  # fmt: skip
+def test_a_strange_cell_is_read_by_itself(cell: Any, read: float) -> None:
+    """It neither raises nor counts as a number that only Python takes it for."""
+    columns = {"age": [10, cell], "sex": ["f", Raising()], "cost": [1.0, 2.0]}
+    stated = {"target": "cost", "bounds": {"age": (0, 100), "cost": (0, 9)}}
+    found = load_problem(
+        columns, state_facts(list(columns), categories={"sex": ("f", "m")}, **stated)
+    )
+    np.testing.assert_allclose(found.X, [[-0.8, 1.0, 0.0], [read, 1.0, 0.0]])
+
+
+def test_no_class_is_a_number_to_python_alone() -> None:
+    columns = {"a": [0.5, 0.5], "y": ["1_0", "10"]}
+    told = state_facts(["a", "y"], target="y", bounds={"a": (0, 1)}, classes=(10, 20))
+    assert load_problem(columns, told).known.tolist() == [False, True]
+
+
+def test_one_text_is_no_column_and_one_batch_is_a_table() -> None:
+    told = state_facts(["a"], n_clusters=1, bounds={"a": (0, 9)})
+    with pytest.raises(TableError, match="column 'a' must hold a value for every record"):
+        load_problem({"a": "123"}, told)
+    batch = pa.RecordBatch.from_pydict({"a": [0.0, 9.0]})
+    assert load_problem(batch, told).X.ravel().tolist() == [-1.0, 1.0]

@@ -320,6 +320,9 @@ def _frame(table: Any, size: int) -> tuple[list[str], Iterator[Chunk]]:
     if hasattr(table, "to_batches"):  # pyarrow
         names = list(map(named, table.schema.names))
         return names, _batches(names, table.to_batches(max_chunksize=size))
+    if hasattr(table, "schema") and hasattr(table, "num_rows"):  # one batch of pyarrow's records
+        names = list(map(named, table.schema.names))
+        return names, _batches(names, (table.slice(at, size) for at in range(0, len(table), size)))
     if hasattr(table, "iloc"):  # pandas
         names = list(map(named, table.columns))
         return names, (
@@ -349,6 +352,8 @@ def _frame(table: Any, size: int) -> tuple[list[str], Iterator[Chunk]]:
 
 def _listed(name: str, column: Any) -> list[Any]:
     """Return one column of a mapping as a list of its own values."""
+    if isinstance(column, (str, bytes)):  # a value, whose characters are none
+        raise TableError(f"column {name!r} must hold a value for every record, got a text")
     try:
         return _values(column) if hasattr(column, "to_pylist") else list(column)
     except Exception:

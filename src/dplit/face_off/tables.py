@@ -31,6 +31,7 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from dplit._checks import as_number
 from dplit._records import is_missing
 from dplit.face_off.sources import TableError, is_number, named, opened
 
@@ -241,19 +242,22 @@ def _text(value: Any) -> str:
 
 
 def _as_number(value: Any) -> float:
-    """Return a value as a number, or NaN."""
+    """Return a value as a number, or NaN; an integer beyond the floats is the largest of them."""
     if isinstance(value, (*_TIMES, complex, np.complexfloating)):
         return math.nan
     try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
+        if isinstance(value, (str, bytes)):
+            return math.nan if "_" in _text(value) else float(value)  # 1_000 is one to Python
+        return float(as_number(value).real)
+    except Exception:  # whatever an object does when it is asked for a number
         return _TRUTHS.get(value.strip().lower(), math.nan) if isinstance(value, str) else math.nan
 
 
 def _exact(value: Any, read: Callable[[Any], float] = _as_number) -> Any:
     """Return a value as a number that is compared exactly, or None if it is no finite one."""
     try:
-        whole = int(value if isinstance(value, (str, int, np.integer)) else "")
+        plain = isinstance(value, (str, int, np.integer)) and "_" not in str(value)
+        whole = int(value if plain else "")
     except ValueError:
         number = read(value)
         return number if math.isfinite(number) else None
@@ -277,7 +281,10 @@ def _place(
     def place(value: Any) -> float:
         if is_missing(value):
             return none
-        text = _text(value).removesuffix(" 00:00:00")
+        try:
+            text = _text(value).removesuffix(" 00:00:00")
+        except Exception:  # whatever an object does when it is asked for a text
+            return math.nan
         if text in texts or not numbers:
             return texts.get(text, math.nan)
         return numbers.get(
