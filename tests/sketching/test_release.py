@@ -170,10 +170,11 @@ def test_a_release_remembers_its_relation(noise: str) -> None:
     added = replace(replaced, count="withheld", neighboring="add_remove").apply(exact, rng=rng)
     assert added.noise.neighboring == "add_remove"
     assert not plan_release(_map(), epsilon=1.0, split=0.5).apply(exact, rng=rng).count_is_exact
-    assert hidden.merge(hidden).noise.neighboring == "replace_one"
+    again = [replace(replaced, count=c).apply(exact, rng=rng) for c in ("withheld", "public")]
+    assert hidden.merge(again[0]).noise.neighboring == "replace_one"
     with pytest.raises(ValueError, match="must carry the same noise"):
         hidden.merge(added)
-    whole = released.merge(released)
+    whole = released.merge(again[1])
     assert (whole.count, whole.count_is_exact) == (14, True)
 
 
@@ -188,7 +189,7 @@ def test_the_sum_of_a_sketch_is_read_only_and_its_own() -> None:
         pickle.loads(pickle.dumps(first)),
         copy.deepcopy(first),
         replace(first, count=None),
-        first.merge(first),
+        first.merge(Sketch(np.ones(8), 3, _map())),
         plan_release(_map(), epsilon=1.0, split=0.5).apply(first, rng=stream(0, "ro", "noise")),
     ):
         with pytest.raises(ValueError, match="read-only"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import threading
 import tracemalloc
@@ -178,9 +179,11 @@ def test_nan_is_named_by_chunk_and_row() -> None:
             sketch(iter(chunks), drawn_map(kind), block_rows=16)
 
 
-def _noisy(record: NoiseRecord | None, count: float | None = 3, seed: int = 0) -> Sketch:
+def _noisy(
+    record: NoiseRecord | None, count: float | None = 3, seed: int = 0, at: float = 0.0
+) -> Sketch:
     sketch_map = drawn_map("fourier", seed=seed)
-    return Sketch(np.ones(12, complex), count, sketch_map, record)
+    return Sketch(np.full(12, at + 1j), count, sketch_map, record)
 
 
 def test_merging_refuses_what_does_not_fit() -> None:
@@ -201,20 +204,48 @@ def test_merging_refuses_what_does_not_fit() -> None:
 
 
 def test_noise_records_count_copies_and_shares() -> None:
-    whole = _noisy(NoiseRecord("laplace", 2.0)).merge(_noisy(NoiseRecord("laplace", 2.0)))
+    whole = _noisy(NoiseRecord("laplace", 2.0)).merge(_noisy(NoiseRecord("laplace", 2.0), at=1.0))
     assert whole.noise is not None
     assert whole.noise.variance_factor == 2.0
     assert whole.noise.complete
     share = _noisy(NoiseRecord("gaussian", 1.0, n_shares=2), count=None)
     assert share.noise is not None
     assert not share.noise.complete
-    both = share.merge(share)
+    other = _noisy(share.noise, count=None, at=1.0)
+    both = share.merge(other)
     assert both.noise is not None
     assert both.noise.complete
     assert both.noise.variance_factor == 1.0
     assert both.count is None
     with pytest.raises(ValueError, match="at most 2 noise shares"):
-        both.merge(share)
+        both.merge(_noisy(share.noise, count=None, at=2.0))
+
+
+def test_nothing_counts_twice_in_a_merge() -> None:
+    """By identity, through copies, pickles and other merges; equal records of two calls merge.
+
+    Kills names that are lost in a merge, a copy or a pickle, and names that follow from records: an
+    exact sketch that two parties made of equal records is two. Of shares the second would pass for
+    the one that is missing, at half the noise.
+    """
+    X, public = _data(12), drawn_map("fourier")
+    one, twin, other = (sketch(X, public) for _ in range(3))
+    assert one.merge(twin).merge(other).count == 36
+    copies = [one, copy.deepcopy(one), pickle.loads(pickle.dumps(one)), replace(one, count=None)]
+    for same in copies[:3]:
+        with pytest.raises(ValueError, match="must be of different records, and one sketch is in"):
+            one.merge(same)
+    with pytest.raises(ValueError, match="must be of different records"):
+        one.merge(twin).merge(other.merge(copies[2]))
+    with pytest.raises(ValueError, match="must be of different records"):
+        copies[3].merge(replace(one, count=None))
+    plan = plan_release(public, epsilon=1.0, count="withheld", n_shares=2, noise="laplace")
+    rng = stream(0, "twice", "noise")
+    share, missing = (plan.apply(part, rng=rng) for part in (one, twin))
+    for same in (share, pickle.loads(pickle.dumps(share))):
+        with pytest.raises(ValueError, match="must be of different records"):
+            merge_all([share, same])
+    assert merge_all([share, missing]).noise.complete
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -280,11 +311,16 @@ def test_a_sketch_says_whether_it_counts_records_or_persons() -> None:
     persons = sketch_persons(X, np.arange(40) // 4, public)
     plan = plan_release(public, epsilon=1.0, split=0.5)
     released = plan.apply(persons, rng=stream(0, "unit", "noise"))
-    for made in (persons, persons.merge(persons), released, merge_all([released, released])):
+    more = sketch_persons(X, np.arange(40) // 4, public)
+    again = plan.apply(persons, rng=stream(1, "unit", "noise"))
+    for made in (persons, persons.merge(more), released, merge_all([released, again])):
         assert made.unit == "person"
         assert pickle.loads(pickle.dumps(made)).unit == "person"
     records = sketch(X, public)
-    assert records.merge(records).unit == plan.apply(records, rng=stream(0, "u", "noise")).unit
+    assert (
+        records.merge(sketch(X, public)).unit
+        == plan.apply(records, rng=stream(0, "u", "noise")).unit
+    )
     assert records.unit == "record"
     old = records.__reduce_ex__(2)[2] | {}
     old.pop("unit")

@@ -118,9 +118,9 @@ _LINEAR = ("coef_", "intercept_")
 _CHOSEN = (*_LINEAR, "least_eigenvalue_", "alpha_")
 _SHAPES = (*_LINEAR, *(f"shapes_[{k}].values" for k in range(2)))
 _LOUD = (*_LINEAR, "warnings")  # a warning quotes the noised count
-_CENTERS = ("cluster_centers_", "weights_", "sketch_.sum")
-_MIXTURE = ("weights_", "means_", "covariances_", "sketch_.sum")
-_PCA = ("components_", "second_moments_", "sketch_.sum")
+_CENTERS = ("cluster_centers_", "weights_", "sketch_.sum", "sketch_.made")
+_MIXTURE = ("weights_", "means_", "covariances_", "sketch_.sum", "sketch_.made")
+_PCA = ("components_", "second_moments_", "sketch_.sum", "sketch_.made")
 _MARGIN = (*_LINEAR, "margin_")
 _BITS = 0.02  # an entry is then (.57, 1e-5)-private
 #: Bounds by which nobody can divide the largest numbers.
@@ -373,13 +373,13 @@ def _projected(data: Any, rng: Any) -> Any:
 _MOMENTS = ("coef", "gram", "moment")
 RELEASES = {
     "plan_release polydisc": _Case(
-        _release_sketch, "add_remove", None, ("sum",), distance=_polydisc, options=_BLOCKS
+        _release_sketch, "add_remove", None, ("sum", "made"), distance=_polydisc, options=_BLOCKS
     ),
     "plan_release laplace and count": _Case(
-        _release_with_count, "add_remove", None, ("sum", "count"),
+        _release_with_count, "add_remove", None, ("sum", "made", "count"),
         distance=_half_laplace, options=_BLOCKS,
     ),
-    "plan_release quadratic": _Case(_release_squares, "add_remove", None, ("sum",)),
+    "plan_release quadratic": _Case(_release_squares, "add_remove", None, ("sum", "made")),
     "sufficient_statistics": _Case(_moments, "add_remove", 0.5, _MOMENTS, 1.0, 1e-5),
     "noisy_gradient_descent": _Case(_descent, "replace_one", 0.5, ("coef",), 1.0, 1e-5),
     "noisy_gradient_descent add_remove": _Case(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -287,6 +288,10 @@ class Sketch:
 
     Of persons (``unit``) it is the sum of a mean each, with their number. Without noise it must not
     be published. The sum is copied and read-only: what a release says of itself stays true.
+
+    ``made`` names what was summed, so that nothing counts twice in a merge: an exact sketch draws a
+    name when it is made, which its copies keep, and that of a released one is a digest of what was
+    published.
     """
 
     sum: NDArray[Any]
@@ -294,12 +299,18 @@ class Sketch:
     map: SketchMap
     noise: NoiseRecord | None = None
     unit: Unit = "record"
+    made: frozenset[int] = field(default=frozenset(), repr=False)
 
     def __post_init__(self) -> None:
         check_choice("unit", self.unit, get_args(Unit))
         total = np.array(self.sum)
         total.setflags(write=False)
         object.__setattr__(self, "sum", total)
+        if not self.made:
+            told = repr(self.count).encode() + total.tobytes()
+            name = os.urandom(16) if self.noise is None else hashlib.sha256(told).digest()
+            number = int.from_bytes(name[:16], "big") | 1 << 127  # of one length, whatever it is
+            object.__setattr__(self, "made", frozenset({number}))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore a pickled or copied sketch; NumPy forgets there that an array was read-only."""
@@ -320,7 +331,14 @@ class Sketch:
         return cast("NDArray[Any]", self.sum / self.count)
 
     def merge(self, other: Sketch) -> Sketch:
-        """Return the sketch of the union of two disjoint sets of records, or of persons."""
+        """Return the sketch of the union of two disjoint sets of records, or of persons.
+
+        Raises
+        ------
+        ValueError
+            If the two are no sketches of one kind; or if one sketch, or a copy of it, is in both.
+            The same records in two calls of :func:`sketch` are not noticed.
+        """
         if not isinstance(other, Sketch):
             raise TypeError(f"other must be a Sketch, got {type(other).__name__}")
         if self.map.fingerprint != other.map.fingerprint:
@@ -341,8 +359,14 @@ class Sketch:
         noise = None
         if self.noise is not None and other.noise is not None:
             noise = self.noise.merge(other.noise)
+        if self.made & other.made:
+            raise ValueError(
+                "sketches must be of different records, and one sketch is in both: each record "
+                "would count twice; nothing is merged"
+            )
         count = None if self.count is None or other.count is None else self.count + other.count
-        return Sketch(self.sum + other.sum, count, self.map, noise, self.unit)
+        made = self.made | other.made
+        return Sketch(self.sum + other.sum, count, self.map, noise, self.unit, made)
 
 
 def merge_all(parts: Iterable[Sketch]) -> Sketch:
