@@ -10,14 +10,27 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import parallel_config
 from sklearn.base import clone
-from sklearn.ensemble import BaggingRegressor
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import (
+    AdaBoostRegressor,
+    BaggingRegressor,
+    StackingRegressor,
+    VotingClassifier,
+    VotingRegressor,
+)
 from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from dplit._checks import Array
 from dplit.audit import ledger
-from dplit.baselines import PrivatePCA, SufficientStatisticsRegressor
+from dplit.baselines import (
+    NoisyGradientClassifier,
+    PrivatePCA,
+    SufficientStatisticsRegressor,
+)
 from dplit.streams import stream
 
 #: The delta of every fit, and of what is composed of them.
@@ -27,11 +40,27 @@ _RECORDS = 500
 
 
 class Spending(NamedTuple):
-    """One way to use an estimator of epsilon 1: releases that were made, and their epsilon."""
+    """One way to use an estimator of epsilon 1: releases that were made, and their epsilon.
+
+    ``unheard`` says what else is told of the records, without noise or several times over; where
+    there is such a thing epsilon bounds nothing.
+    """
 
     way: str
     releases: int
     epsilon: float
+    unheard: str = ""
+
+
+#: What stands around fits and tells of the records, though no ledger hears it.
+_UNHEARD = {
+    "cross_val_score": "scores without noise",
+    "GridSearchCV": "scores without noise, and the choice by them",
+    "BaggingRegressor": "a resample holds a record several times",
+    "AdaBoostRegressor": "weights of members and records, from errors without noise",
+    "CalibratedClassifierCV": "the calibration, fitted to labels without noise",
+    "a pipeline": "the scaler's means and deviations",
+}
 
 
 def _table(seed: int) -> tuple[Array, Array]:
@@ -46,8 +75,14 @@ def _model(random_state: Any = None) -> SufficientStatisticsRegressor:
     )
 
 
+def _classifier() -> NoisyGradientClassifier:
+    """A classifier that spends like `_model`: Gaussian noise at the same budget."""
+    return NoisyGradientClassifier(data_norm=1.0, classes=(0, 1), delta=DELTA, steps=10)
+
+
 def _ways(seed: int) -> dict[str, Callable[[], Any]]:
     X, y = _table(seed)
+    two, three = (y > 0).astype(int), np.digitize(y, [-0.2, 0.2])
     once, again = _model(), _model()
 
     def twice() -> None:
@@ -57,6 +92,7 @@ def _ways(seed: int) -> dict[str, Callable[[], Any]]:
         _model().fit(X, y)
         PrivatePCA(data_norm=1.0, delta=DELTA, neighboring="add_remove").fit(X)
 
+    members = [("one", _model()), ("two", _model())]
     grid = GridSearchCV(_model(), {"alpha": [1.0, 10.0, 100.0]}, cv=3)
     return {
         "one fit": lambda: once.fit(X, y),
@@ -69,7 +105,37 @@ def _ways(seed: int) -> dict[str, Callable[[], Any]]:
         "cross_val_score, five folds": lambda: cross_val_score(_model(), X, y, cv=5),
         "GridSearchCV, three settings, three folds": lambda: grid.fit(X, y),
         "BaggingRegressor, ten members": lambda: BaggingRegressor(_model()).fit(X, y),
+        "VotingRegressor, two members": lambda: VotingRegressor(members).fit(X, y),
+        "StackingRegressor, two members, five folds": lambda: StackingRegressor(
+            members, _model(), cv=5
+        ).fit(X, y),
+        "AdaBoostRegressor, five rounds": lambda: AdaBoostRegressor(
+            _model(), n_estimators=5, random_state=seed
+        ).fit(X, y),
+        "MultiOutputRegressor, two columns": lambda: MultiOutputRegressor(_model()).fit(
+            X, np.c_[y, -y]
+        ),
+        "VotingClassifier, two members": lambda: VotingClassifier(
+            [("one", _classifier()), ("two", _classifier())]
+        ).fit(X, two),
+        "OneVsRestClassifier, three classes": lambda: OneVsRestClassifier(_classifier()).fit(
+            X, three
+        ),
+        "CalibratedClassifierCV, five folds": lambda: CalibratedClassifierCV(
+            _classifier(), cv=5
+        ).fit(X, two),
+        "a pipeline, StandardScaler in front": lambda: make_pipeline(
+            StandardScaler(), _model()
+        ).fit(X, y),
     }
+
+
+#: What is drawn once in each fit of the estimators that are used here.
+_FIRST = ("second moments", "sums of clipped gradients")
+
+
+def _unheard(way: str) -> str:
+    return next((what for name, what in _UNHEARD.items() if way.startswith(name)), "")
 
 
 def spending(seed: int) -> list[Spending]:
@@ -85,8 +151,9 @@ def spending(seed: int) -> list[Spending]:
         for way, use in _ways(seed).items():
             with ledger() as book:
                 use()
-            first = sum(draw.purpose.startswith("second moments") for draw in book)
-            found.append(Spending(way, first, book.epsilon(delta=DELTA) if len(book) else 0.0))
+            first = sum(draw.purpose in _FIRST for draw in book)
+            spent = book.epsilon(delta=DELTA) if len(book) else 0.0
+            found.append(Spending(way, first, spent, _unheard(way)))
     return found
 
 
@@ -143,3 +210,12 @@ def missed_in_threads(seed: int) -> tuple[int, int]:
         warnings.simplefilter("ignore", UserWarning)
         cross_val_score(_model(), X, y, cv=4, n_jobs=2)
     return len(book), book.unheard
+
+
+def most_in_a_resample(seed: int) -> int:
+    """How often one record stands in the resample of one member of a bagging, at most."""
+    X, y = _table(seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        bag = BaggingRegressor(_model(), random_state=seed).fit(X, y)
+    return max(int(np.bincount(rows).max()) for rows in bag.estimators_samples_)

@@ -14,7 +14,23 @@ from dplit_studies.audits import spending
 def test_ways_cost_what_so_many_fits_cost_together() -> None:
     """Against the composition of equal Gaussian releases, at another door than the ledger's."""
     found = {one.way: one for one in spending.spending(0)}
-    assert [one.releases for one in found.values()] == [1, 0, 2, 2, 5, 10, 10]
+    assert [one.releases for one in found.values()] == [
+        1,
+        0,
+        2,
+        2,
+        5,
+        10,
+        10,
+        2,
+        13,
+        5,
+        2,
+        2,
+        3,
+        5,
+        1,
+    ]
     sigma = gaussian_sigma(epsilon=1.0, delta=spending.DELTA)
     for one in found.values():
         if not one.releases:
@@ -37,3 +53,11 @@ def test_clones_share_the_noise_of_a_generator() -> None:
 
 def test_threads_are_missed() -> None:
     assert spending.missed_in_threads(0) == (0, 8)
+
+
+def test_a_resample_holds_a_record_several_times() -> None:
+    """So that the fits of a bagging, each with its budget, do not bound what it spends."""
+    assert spending.most_in_a_resample(0) >= 4
+    told = {one.way.split(",")[0]: one.unheard for one in spending.spending(0)}
+    assert told["BaggingRegressor"] == "a resample holds a record several times"
+    assert not told["VotingRegressor"]
