@@ -21,6 +21,7 @@ import pytest
 from sklearn.base import BaseEstimator, clone
 
 import dplit
+from dplit.audit import ledger
 from dplit.audits.cases import ESTIMATORS
 from dplit.streams import stream
 
@@ -175,3 +176,32 @@ def test_a_warning_of_noise_points_at_the_call(name: str) -> None:
 
 
 _WARNED: dict[str, bool] = {}
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize("size", [1e-320, 1e-300, 1e-160, 1e160, 1e300])
+def test_what_is_stated_is_small_or_large_and_fits_or_is_refused_before_a_draw(
+    name: str, size: float
+) -> None:
+    """Refused by name, rule and value, or finite; kills squares that overflow, of a norm or of
+    frequencies, and checks that come after the noise.
+    """
+    case, rng = ESTIMATORS[name], stream(0, "test-front-door-sizes", "data")
+    X, signs = rng.uniform(-0.3, 0.3, (12, 2)), isinstance(case.labels, tuple)
+    y = np.tile([-1.0, 1.0], 6) if signs else rng.uniform(-0.2, 0.2, 12)
+    for parameter in {"data_norm", "bounds", "box", "gamma"} & case.release.get_params().keys():
+        if case.release.get_params()[parameter] is None and parameter != "gamma":
+            continue
+        stated = (-size, size) if parameter in ("bounds", "box") else size
+        model, refusal = clone(case.release).set_params(**{parameter: stated}), ""
+        with warnings.catch_warnings(), ledger() as book:
+            warnings.simplefilter("ignore", UserWarning)  # of too much noise
+            try:
+                model.fit(X, *(() if case.labels is None else (y,)))
+            except ValueError as error:
+                refusal = str(error)
+        if refusal:
+            assert re.search(rf"^{parameter} must .*got ", refusal), refusal
+            assert not len(book)
+        for attribute in ("coef_", "intercept_", "cluster_centers_", "covariances_", "components_"):
+            assert np.isfinite(getattr(model, attribute, 0.0)).all(), (parameter, attribute)

@@ -169,12 +169,21 @@ def spawn_generators(random_state: RandomState, count: int) -> list[np.random.Ge
 
 
 def stated_norm(data_norm: object) -> float:
-    """Return the bound on the length of records, which the caller has to state."""
+    """Return the bound on the length of records, which the caller has to state.
+
+    Its square and its inverse's square are floats: coefficients are divided by it.
+    """
     if data_norm is None:
         raise ValueError(
             "data_norm must be given: a bound read from the data is not private, got data_norm=None"
         )
-    return check_positive("data_norm", data_norm)
+    norm = check_positive("data_norm", data_norm)
+    if not 1.0 / LARGEST_INPUT <= norm <= LARGEST_INPUT:
+        raise ValueError(
+            f"data_norm must be from {1.0 / LARGEST_INPUT:g} to {LARGEST_INPUT:g} (measure records "
+            f"in another unit), got data_norm={data_norm!r}"
+        )
+    return norm
 
 
 def stated_ends(bounds: Any) -> tuple[float, float]:
@@ -187,6 +196,11 @@ def stated_ends(bounds: Any) -> tuple[float, float]:
     ends = check_finite_array("bounds", bounds, ndim=1)
     if ends.shape != (2,) or not ends[0] < ends[1]:
         raise ValueError(f"bounds must be two increasing numbers, got bounds={bounds!r}")
+    if max(-ends[0], ends[1]) > LARGEST_INPUT or not ends[0] / 2 < ends[1] / 2:
+        raise ValueError(
+            f"bounds must be at most {LARGEST_INPUT:g} in size and increase when they are halved, "
+            f"got bounds={bounds!r}"
+        )
     return float(ends[0]), float(ends[1])
 
 

@@ -117,7 +117,7 @@ def test_a_fit_from_a_summary_has_the_bits_of_the_fit_from_the_records(model: An
     assert list(named.feature_names_in_) == NAMES
 
 
-@pytest.mark.parametrize("norm", [1.0, 0.7, 3.0, 1e-5, 1e160, 1e-300, 1e307])
+@pytest.mark.parametrize("norm", [1.0, 0.7, 3.0, 1e-5, 1e150, 1e-150])
 @pytest.mark.parametrize("constant", [True, False])
 def test_rows_near_a_bound_are_clipped_as_the_estimator_clips(norm: float, constant: bool) -> None:
     """Lengths within 1e-3 to 1e-16 of both bounds. Kills a margin that decides by itself."""

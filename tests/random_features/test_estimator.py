@@ -583,7 +583,7 @@ def test_defaults_beat_the_middle_and_are_near_the_best_penalty(n, epsilon, shif
         ({"bounds": (0.0, 1.0, 2.0)}, ValueError, "bounds must be two increasing numbers"),
         ({"bounds": (0.0, math.inf)}, ValueError, "bounds must be finite"),
         ({"epsilon": "1"}, TypeError, "epsilon must be a real number"),
-        ({"bounds": (0.0, 1e200)}, ValueError, "two increasing numbers of size at most"),
+        ({"bounds": (0.0, 1e200)}, ValueError, "bounds must be at most 1e.150 in size"),
         ({"fit_intercept": 1}, TypeError, "fit_intercept must be"),
         ({"alpha": 0.0}, ValueError, "alpha must be positive"),
         ({"alpha": 1e-14}, ValueError, "alpha must be large enough for 60 records and 200 coef"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -158,7 +159,8 @@ def random_frequencies(
     gamma = check_positive("gamma", gamma)
     check_rng(rng)
     draws = rng.standard_normal((n_components, n_features))
-    frequencies: NDArray[np.float64] = np.ascontiguousarray(draws.T) * np.sqrt(2.0 * gamma)
+    scale = math.sqrt(2.0) * math.sqrt(gamma) if gamma > 1e300 else math.sqrt(2.0 * gamma)
+    frequencies: NDArray[np.float64] = np.ascontiguousarray(draws.T) * scale
     return frequencies
 
 

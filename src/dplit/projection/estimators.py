@@ -21,6 +21,7 @@ from dplit._checks import (
     quiet,
 )
 from dplit._estimators import (
+    LARGEST_INPUT,
     Box,
     LinearRegressor,
     RandomState,
@@ -69,6 +70,11 @@ class _EntryPrivateRegressor(LinearRegressor):
         self._check_parameters()
         records, labels = labelled_records(self, X, y)
         box, known = check_box(self.bounds, records.shape[1]), ~np.isnan(labels)
+        if box.half.min() < 1.0 / LARGEST_INPUT:  # coefficients are divided by it
+            raise ValueError(
+                f"bounds must be more than {2.0 / LARGEST_INPUT:g} apart in every column (measure "
+                f"it in another unit), got bounds={self.bounds!r}"
+            )
         return box.unit(records[known]), clamp(labels[known]), box
 
     def _publish(self, release: ProjectionRelease, noise: float, box: Box) -> None:

@@ -23,6 +23,8 @@ from dplit._checks import (
     warn_caller,
 )
 from dplit._estimators import (
+    LARGEST_INPUT,
+    Box,
     CenterEstimator,
     ComponentsEstimator,
     RandomState,
@@ -70,6 +72,10 @@ def _exact(records: Array, sketch_map: SketchMap, persons: ArrayLike | None) -> 
     return sketch_persons(records, persons, sketch_map)
 
 
+#: Beyond it single precision, in which decoders start, may have no number.
+_LARGEST_ANGLE = 1e30
+
+
 def _default_gamma(n_features: int) -> float:
     """Scale of frequencies in units of the half widths of the box: ``min(12.5, 4 + 32 / d) / d``.
 
@@ -105,6 +111,26 @@ def _fourier_map(
         omega = omega / half_widths[:, None]
     dither = rng.uniform(0.0, 2.0 * np.pi, n_frequencies) if kind == "quantized" else None
     return SketchMap(cast("Kind", kind), omega, dither, bound)
+
+
+def _check_ends(box: Box, far: Array, bounds: Any) -> None:
+    """Refuse bounds that decoders, which square coordinates and frequencies, could not use."""
+    if far.max() > LARGEST_INPUT or box.half.min() < 1.0 / LARGEST_INPUT:
+        raise ValueError(
+            f"bounds must be at most {LARGEST_INPUT:g} in size and more than "
+            f"{2.0 / LARGEST_INPUT:g} apart (measure coordinates in another unit), got "
+            f"bounds={bounds!r}"
+        )
+
+
+def _check_angles(far: Array, frequencies: Array, bounds: Any) -> None:
+    """Refuse frequencies in whose angles decoders could not start."""
+    angles = float((far[:, None] * np.abs(frequencies)).sum(axis=0).max())
+    if not angles <= _LARGEST_ANGLE:
+        raise ValueError(
+            "gamma must leave angles of frequencies and points between the bounds below "
+            f"{_LARGEST_ANGLE:g}, got {angles:.2g} for bounds={bounds!r}"
+        )
 
 
 class _SketchEstimator(BaseEstimator):  # type: ignore[misc]
@@ -250,7 +276,9 @@ class _FourierSketchEstimator(_SketchEstimator, ABC):
         size, given = self._per_component * _default_size(count, d), self.n_frequencies
         m = size if given is None else check_integer("n_frequencies", given)
         far = np.maximum(np.abs(box.low), np.abs(box.high))
+        _check_ends(box, far, self.bounds)  # all of it before anything is drawn
         sketch_map = _fourier_map(self.kind, box.half, m, gamma=self.gamma, bound=far, rng=public)
+        _check_angles(far, sketch_map.frequencies, self.bounds)
         plan = self._plan(sketch_map, "withheld")
         exact = _exact(np.clip(records, box.low, box.high), sketch_map, persons)
         released = exact if plan is None else plan.apply(exact, rng=noise)
