@@ -124,9 +124,8 @@ def _show(layout: Layout, say: Say) -> None:
     """Make the pages of the chapters and of the records, and the site of all."""
     chapters.make_pages(layout)
     make_records(layout)
-    rendered = render.render(layout, say)
-    where = layout.name(layout.html / "index.html")
-    say(f"The book is in {where}" if rendered else f"Nothing changed; see {where}")
+    render.render(layout, say)
+    say(f"The book is in {layout.name(layout.html / 'index.html')}")
 
 
 def preview(layout: Layout, name: str, say: Say) -> None:

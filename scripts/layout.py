@@ -121,11 +121,6 @@ class Layout:
         """Return the notebooks that record claims, sorted."""
         return [name for name in self.names() if name not in self.lessons()]
 
-    def untaught(self) -> list[str]:
-        """Return the slugs that have a supplement, and no lesson yet."""
-        names = self.names()
-        return [slug for name in names if (slug := slug_of(name)) not in names]
-
     def archive(self, name: str) -> Path:
         """Return the file of a notebook's archived run at the papers' scale."""
         return self.results / f"{slug_of(name)}.json"

@@ -189,9 +189,9 @@ def make_toy(root: Path) -> Toy:
     """Write the toy repository: the real scripts, package and configuration, two small chapters."""
     chapters = [path.parent.name for path in (ROOT / "src" / "dplit").glob("*/claims.yml")]
     left_out = shutil.ignore_patterns("__pycache__", "*.egg-info", *chapters, *UNUSED)
-    for folder in ("scripts", "src", "book/_assets"):
+    for folder in ("scripts", "src", "book/_assets", "book/_ext"):
         shutil.copytree(ROOT / folder, root / folder, ignore=left_out)
-    copied = ("_config.yml", "requirements.txt", "pyproject.toml", "book/references.bib")
+    copied = ("conf.py", "_config.yml", "requirements.txt", "pyproject.toml", "book/references.bib")
     for name in (*copied, "README.md", "CITATION.cff", "LICENSE", "LICENSE-text"):
         _write(root / name, (ROOT / name).read_text(encoding="utf-8"))
     _write(root / "_toc.yml", TOC)

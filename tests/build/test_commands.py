@@ -26,10 +26,14 @@ from scripts.files import BuildError, write_json
 from scripts.layout import Layout
 from scripts.normalise import CLAIM, CURVES, PROVENANCE
 
-MODULES = sorted(p.stem for p in (Path(__file__).parents[2] / "scripts").glob("[a-z]*.py"))
+ROOT = Path(__file__).parents[2]
+MODULES = [f"scripts.{path.stem}" for path in sorted((ROOT / "scripts").glob("[a-z]*.py"))]
+MODULES += [
+    f"dplit_book.{p.stem}" for p in sorted((ROOT / "book/_ext/dplit_book").glob("[a-z]*.py"))
+]
 
 
-@pytest.mark.parametrize("name", [f"scripts.{m}" for m in MODULES] + ["benchmarks.__main__"])
+@pytest.mark.parametrize("name", [*MODULES, "benchmarks.__main__"])
 def test_examples_in_docstrings_run(name: str) -> None:
     assert doctest.testmod(importlib.import_module(name)).failed == 0
 

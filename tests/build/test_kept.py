@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 from docutils import nodes
-
-from scripts import kept
+from dplit_book import kept
 
 PAGES = ["book/intro", "book/reference/erm", "book/chapters/erm"]
 
@@ -27,7 +26,6 @@ def app(tmp_path: Path) -> Any:
         titles={"book/intro": nodes.title("", "A book")},
         toctree_includes={"book/intro": PAGES[1:]},
         domaindata={"std": std, "cite": {"citations": works}},
-        _search_index_index_entries={},
         mystnb_config=SimpleNamespace(output_folder=str(tmp_path / "out")),
     )
     config = SimpleNamespace(bibtex_bibfiles=["works.bib"])
@@ -69,18 +67,6 @@ def test_all_pages_are_written_again_when_what_they_show_of_others_changes(
         (tmp_path / name).write_text("{1}")
         assert kept.on_updated(app, env) == PAGES
     assert kept.on_updated(app, env) == []
-
-
-def test_the_search_keeps_the_index_entries_of_pages_that_are_not_written_again(app: Any) -> None:
-    """Kills a search that loses the claims of unchanged pages, and an order of its own."""
-    written = {"book/reference/erm": [("a claim", "index-1", "main")], "book/intro": []}
-    app.env._search_index_index_entries = dict(written)
-    kept.on_finished(app, None)
-    app.env._search_index_index_entries = {}
-    kept.on_updated(app, app.env)
-    found = app.env._search_index_index_entries
-    assert found == {**written, "book/chapters/erm": []}
-    assert list(found) == sorted(found)
 
 
 def test_a_word_that_no_page_has_any_more_is_forgotten(app: Any) -> None:

@@ -1,4 +1,4 @@
-"""Lead from the package's pages to the chapters: a Sphinx extension, listed in ``_config.yml``.
+"""Lead from the package's pages to the chapters.
 
 Each function that a claim names ends in a line with the claim, and an id in a docstring is a link.
 """
@@ -121,7 +121,6 @@ def on_read(app: Any, tree: nodes.document) -> None:
         add_lines(tree, registry, page)
 
 
-def setup(app: Any) -> dict[str, bool]:
-    """Register the extension with Sphinx."""
+def setup(app: Any) -> None:
+    """Register with Sphinx."""
     app.connect("doctree-read", on_read)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

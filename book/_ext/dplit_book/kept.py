@@ -1,4 +1,4 @@
-"""What Sphinx keeps between two builds, and when it may: an extension, listed in ``_config.yml``.
+"""What Sphinx keeps between two builds, and when it may.
 
 Sphinx reads a page again when its file has changed, and writes again what it has read. Two things
 it cannot see. The pages of the package are made from sources and registries that their files do not
@@ -8,6 +8,7 @@ cited works, numbers glued in another chapter. Where those change, all pages are
 
 from __future__ import annotations
 
+import pickle
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,8 +16,8 @@ from typing import Any
 
 from docutils import nodes
 
-from scripts.docstrings import FOLDER
-from scripts.files import digest_bytes, digest_files, read_json, write_json
+from dplit_book.docstrings import FOLDER
+from scripts.files import digest_bytes, digest_files
 
 
 def package(root: Path) -> str:
@@ -63,19 +64,8 @@ def on_outdated(app: Any, env: Any, added: Any, changed: Any, removed: Any) -> S
     return [name for name in env.all_docs if name.startswith(FOLDER)]
 
 
-def searched(app: Any) -> Path:
-    """Return the file that keeps what the search knows of each page's index entries.
-
-    Sphinx stores its environment before pages are written, and learns these entries afterwards.
-    """
-    return Path(app.doctreedir) / "search.json"
-
-
 def on_updated(app: Any, env: Any) -> Sequence[str]:
     """Return all pages, to be written again, where what they show of others has changed."""
-    known = read_json(searched(app)) or {}
-    for name in sorted(env.all_docs):
-        env._search_index_index_entries[name] = [tuple(entry) for entry in known.get(name, [])]
     told = shared(app)
     if getattr(env, "dplit_shared", None) == told:
         return []
@@ -95,15 +85,15 @@ def on_collected(app: Any) -> Sequence[Any]:
 
 
 def on_finished(app: Any, error: Exception | None) -> None:
-    """Keep the index entries that the search knows."""
+    """Store the environment again: before the pages were written the search knew no entries."""
     if error is None:
-        write_json(searched(app), app.env._search_index_index_entries)
+        with (Path(app.doctreedir) / "environment.pickle").open("wb") as file:
+            pickle.dump(app.env, file, pickle.HIGHEST_PROTOCOL)
 
 
-def setup(app: Any) -> dict[str, bool]:
-    """Register the extension with Sphinx."""
+def setup(app: Any) -> None:
+    """Register with Sphinx."""
     app.connect("env-get-outdated", on_outdated)
     app.connect("html-collect-pages", on_collected)
     app.connect("build-finished", on_finished)
     app.connect("env-updated", on_updated, priority=900)  # once labels of works are known
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

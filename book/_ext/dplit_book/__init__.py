@@ -1,0 +1,27 @@
+"""The book's own Sphinx extension: what no other tool does to its pages.
+
+``code`` links names in code, ``page`` names boxes and keeps room for formulas and pictures,
+``docstrings`` leads from the package to the claims, ``kept`` says what is read and written again,
+and ``site`` adds what lies beside the pages.
+"""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+from typing import Any
+
+from dplit_book import code, docstrings, kept, page, site
+from scripts.files import digest_bytes, digest_files
+
+HERE = Path(__file__).parent
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Register all parts with Sphinx."""
+    gc.disable()  # trees are millions of objects: looking for rings takes a third of the time
+    made_by = digest_files([*HERE.glob("*.py"), HERE.parents[2] / "requirements.txt"], HERE)
+    app.add_config_value("dplit_made_by", digest_bytes(repr(made_by).encode()), "env")
+    for part in (code, docstrings, kept, page, site):
+        part.setup(app)
+    return {"parallel_read_safe": False, "parallel_write_safe": False}
