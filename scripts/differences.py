@@ -13,15 +13,6 @@ Row = tuple[str, str, str, str, str]
 HEAD = ("what", "target", "ours", "difference", "allowed")
 #: How far ours may lie from the target, by the check's method.
 ALLOWED = {"at_most": "below", "at_least": "above", "refute": "must differ", "attains": "near"}
-OPENING = """\
-# Figures: target, ours, difference
-
-Every figure and table of the papers, and those of our own, each check of it in a line. The target
-is a printed number where there is one, read off where it is drawn; otherwise an exact value, a
-bound, or the sentence that describes the curve. Ours are those of the archived run at the papers'
-scale, or of this run where nothing is archived. What a printed number allows is four joint standard
-errors and the error of reading.
-"""
 
 
 def number(value: Any) -> str:

@@ -18,6 +18,8 @@ class BuildError(Exception):
 def write_bytes(path: Path, content: bytes) -> None:
     """Write a file in one move: readers see the old content or the new, never a part.
 
+    A file that has this content already is not touched.
+
     Parameters
     ----------
     path : Path
@@ -32,6 +34,8 @@ def write_bytes(path: Path, content: bytes) -> None:
     """
     temporary: str | None = None
     try:
+        if path.is_file() and path.read_bytes() == content:
+            return
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(
             prefix=f".{path.name}.", suffix=".part", dir=path.parent

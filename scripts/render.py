@@ -54,8 +54,8 @@ def fault_lines(messages: str) -> list[str]:
 def sphinx(layout: Layout, source: Path, site: Path, *options: str) -> None:
     """Build the pages of a folder into another.
 
-    Sphinx keeps the trees of what it has read. Those of pages with faults go, so that a fault is told
-    until it is mended, and all go where a build was ended before its end.
+    Sphinx keeps the trees of what it has read. Those of pages with faults go, so that a fault is
+    told until it is mended, and all go where a build was ended before its end.
 
     Raises
     ------

@@ -17,9 +17,7 @@ import pytest
 from dplit_book import site
 
 from scripts import again, chapters
-from scripts.execute import Job, Outcome
 from scripts.layout import Layout
-from scripts.normalise import CLAIM
 
 pytestmark = pytest.mark.build
 SLOW_CELL = """
@@ -46,7 +44,6 @@ def test_first_build_makes_pages_records_and_site(built: Any) -> None:
     assert records[0]["status"] == "passed"
     assert records[0]["tests"] == ["tests/test_alpha.py::test_double_is_a_sum"]
     page = built.path("_build/html/book/chapters/alpha.html").read_text()
-    assert "../../_modules/dplit/alpha/numbers.html#double" in page
     assert "../reference/alpha.numbers.html#dplit.alpha.numbers.double" in page
     assert "../tests/alpha.html#test-alp-thm1" in page
     told = built.path("_build/html/_static/built.js").read_text()
@@ -154,27 +151,16 @@ def text(source: str) -> dict[str, Any]:
     return {"cell_type": "markdown", "source": source, "metadata": {}}
 
 
-def ran(seconds: float | None, *told: tuple[str, str]) -> dict[str, Any]:
-    """Return a cell that took some seconds and showed claims: the id and status of each."""
-    data = [{CLAIM: {"id": name, "status": status}} for name, status in told]
-    outputs = [{"output_type": "display_data", "data": each} for each in data]
+def ran(seconds: float) -> dict[str, Any]:
+    """Return a cell that took some seconds."""
     meta = {"papermill": {"duration": seconds}}
-    return {"cell_type": "code", "source": "1", "metadata": meta, "outputs": outputs}
+    return {"cell_type": "code", "source": "1", "metadata": meta, "outputs": []}
 
 
 def test_the_slowest_cells_are_named_by_their_sections() -> None:
     cells = [text("# A"), ran(1.0), ran(3.0), text("words"), ran(2.0), text("## B"), ran(2.5)]
     found = chapters.slow_cells({"cells": cells})
     assert found == [("A", 3.0), ("B", 2.5), ("A", 2.0)]
-
-
-def test_a_claim_takes_the_cells_since_the_one_before_it() -> None:
-    """Kills a claim without what was computed for it, and time told twice."""
-    heading = text("# A")
-    cells = [heading, ran(1.0), ran(2.0, ("a", "passed")), heading, ran(None), ran(0.5)]
-    cells += [ran(4.0, ("b", "failed"), ("c", "passed")), ran(8.0, ("d", "not_run")), ran(1.0)]
-    assert chapters.claim_seconds({"cells": cells}) == {"a": 3.0, "b": 2.2, "c": 2.2}
-    assert list(chapters.claim_seconds({"cells": cells[:4]})) == ["a"]
 
 
 def test_prose_runs_nothing_and_arrives_with_the_outputs_of_the_run(toy: Any) -> None:
@@ -277,20 +263,6 @@ def test_a_failing_cell_keeps_the_last_good_pages(toy: Any) -> None:
     assert leftovers(toy.root) == []
 
 
-def test_a_failed_run_leaves_no_peak_memory_behind(tmp_path: Path) -> None:
-    """Where the kernel ended by itself and told it. Kills keeping the file for the next run."""
-    layout = Layout(tmp_path)
-    job = Job("alpha", tmp_path / "alpha.ipynb", layout.raw / ".alpha.part.ipynb")
-    layout.raw.mkdir(parents=True)
-    for name in (".alpha.peak.part", ".alpha.part.ipynb"):
-        (layout.raw / name).write_text('{"cells": []}')
-    said: list[str] = []
-    failed = Outcome(job, code=1, seconds=1.0, cpu=1.0, messages="")
-    assert chapters.keep_failed(layout, failed, said.append) == "alpha"
-    assert "alpha: FAILED" in said[0]
-    assert leftovers(tmp_path) == []
-
-
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -372,7 +344,7 @@ def _small_files(limit: int) -> Callable[[], None]:
 def test_a_full_disk_leaves_what_was_good(toy: Any, limit: int) -> None:
     """Whether the executed notebook or the site is what cannot be written."""
     site, claims_page = toy.path("_build/html"), toy.path("book/claims.md")
-    before, listed = claims_page.read_bytes(), {p for p in site.rglob("*.html")}
+    before, listed = claims_page.read_bytes(), set(site.rglob("*.html"))
     claims = json.loads(toy.path("_build/claims.json").read_text())
     toy.edit("src/dplit/alpha/numbers.py", "2.0 * x", "x * 2.0")
     done = toy.run("book", preexec_fn=_small_files(limit))

@@ -215,7 +215,7 @@ def test_a_branch_that_no_test_takes_fails_the_suite_and_is_named(tmp_path: Path
 
 def outcome(tmp_path: Path, code: int, messages: str = "") -> Outcome:
     job = Job("toy", tmp_path / "toy.ipynb", tmp_path / "out.ipynb")
-    return Outcome(job, code, 1.0, 1.0, messages)
+    return Outcome(job, code, 1.0, 1.0, 1, messages)
 
 
 def test_a_failure_is_explained_by_its_cell_its_messages_or_its_signal(tmp_path: Path) -> None:

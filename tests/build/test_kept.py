@@ -22,6 +22,7 @@ def app(tmp_path: Path) -> Any:
     labels = {"a": ("book/intro", "a", "A label")}
     std, works = {"labels": labels, "kinds": {"x", "y"}}, [SimpleNamespace(key="warner1965")]
     env = SimpleNamespace(
+        _search_index_index_entries={},
         all_docs=dict.fromkeys(PAGES),
         titles={"book/intro": nodes.title("", "A book")},
         toctree_includes={"book/intro": PAGES[1:]},
@@ -67,6 +68,19 @@ def test_all_pages_are_written_again_when_what_they_show_of_others_changes(
         (tmp_path / name).write_text("{1}")
         assert kept.on_updated(app, env) == PAGES
     assert kept.on_updated(app, env) == []
+
+
+def test_the_search_keeps_the_index_entries_of_pages_that_are_not_written_again(app: Any) -> None:
+    """Kills a search that loses the claims of unchanged pages, and an order of its own."""
+    written = {"book/reference/erm": [("a claim", "index-1", "main")], "book/intro": []}
+    app.env._search_index_index_entries = dict(written)
+    app.builder = SimpleNamespace(indexer=None)
+    kept.on_finished(app, None)
+    app.env._search_index_index_entries = {}
+    kept.on_updated(app, app.env)
+    found = app.env._search_index_index_entries
+    assert found == {**written, "book/chapters/erm": []}
+    assert list(found) == sorted(found)
 
 
 def test_a_word_that_no_page_has_any_more_is_forgotten(app: Any) -> None:

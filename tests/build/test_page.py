@@ -70,8 +70,8 @@ def test_formulas_in_html_load_what_typesets_them(text: str, expected: bool) -> 
 def test_names_of_the_package_in_code_lead_to_their_entries_once_a_block(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Kills a link of another object's attribute, one at each occurrence, a colour that is lost, and
-    an element for what has none."""
+    """Kills a link of another object's attribute, one at each occurrence, a colour that is lost,
+    and an element for what has none."""
     source = "from dplit.notebook import figures as drawn\nfrom dplit import gaussian_sigma\n"
     names = dict(code.imported(source, "dplit"))
     assert sorted(names) == ["drawn", "gaussian_sigma"]
@@ -120,7 +120,7 @@ def test_a_picture_has_its_place_before_it_comes(tmp_path: Path) -> None:
     file.write_text('<svg xmlns:x="y" width="475.2pt" height="216pt" viewBox="0 0 475.2 216">')
     cell = nodes.paragraph("", "", nodes.image(uri="a.svg"))
     page.size(cell[0], file)
-    (held,) = cell.findall(page.wide)
+    (held,) = cell.findall(page.Wide)
     assert held["width"] == 634
     assert (held[0]["width"], held[0]["height"]) == ("634", "288")
 

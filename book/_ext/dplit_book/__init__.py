@@ -2,7 +2,7 @@
 
 ``code`` links names in code, ``page`` names boxes and keeps room for formulas and pictures,
 ``docstrings`` leads from the package to the claims, ``kept`` says what is read and written again,
-and ``site`` adds what lies beside the pages.
+``records`` is the directive of indices, and ``site`` adds what lies beside the pages.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import gc
 from pathlib import Path
 from typing import Any
 
-from dplit_book import code, docstrings, kept, page, site
+from dplit_book import code, docstrings, kept, page, records, site
 from scripts.files import digest_bytes, digest_files
 
 HERE = Path(__file__).parent
@@ -20,8 +20,9 @@ HERE = Path(__file__).parent
 def setup(app: Any) -> dict[str, bool]:
     """Register all parts with Sphinx."""
     gc.disable()  # trees are millions of objects: looking for rings takes a third of the time
-    made_by = digest_files([*HERE.glob("*.py"), HERE.parents[2] / "requirements.txt"], HERE)
+    root = HERE.parents[2]
+    made_by = digest_files([*HERE.glob("*.py"), root / "requirements.txt"], root)
     app.add_config_value("dplit_made_by", digest_bytes(repr(made_by).encode()), "env")
-    for part in (code, docstrings, kept, page, site):
+    for part in (code, docstrings, kept, page, records, site):
         part.setup(app)
     return {"parallel_read_safe": False, "parallel_write_safe": False}

@@ -8,7 +8,6 @@ cited works, numbers glued in another chapter. Where those change, all pages are
 
 from __future__ import annotations
 
-import pickle
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any
 from docutils import nodes
 
 from dplit_book.docstrings import FOLDER
-from scripts.files import digest_bytes, digest_files
+from scripts.files import digest_bytes, digest_files, read_json, write_json
 
 
 def package(root: Path) -> str:
@@ -51,7 +50,8 @@ def shared(app: Any) -> str:
     others = {name: held for name, held in env.domaindata.items() if name != "cite"}
     names = ["_toc.yml", *app.config.bibtex_bibfiles]
     files = [*glued.rglob("*.glue.json"), *(Path(app.srcdir) / name for name in names)]
-    told = [env.titles, env.toctree_includes, others, works, digest_files(files, glued)]
+    shown = digest_files(files, Path(app.srcdir))
+    told = [env.titles, env.toctree_includes, others, works, shown]
     return digest_bytes(text(told).encode())
 
 
@@ -64,8 +64,19 @@ def on_outdated(app: Any, env: Any, added: Any, changed: Any, removed: Any) -> S
     return [name for name in env.all_docs if name.startswith(FOLDER)]
 
 
+def searched(app: Any) -> Path:
+    """Return the file that keeps what the search knows of each page's index entries.
+
+    Sphinx stores its environment before pages are written, and learns these entries afterwards.
+    """
+    return Path(app.doctreedir) / "search.json"
+
+
 def on_updated(app: Any, env: Any) -> Sequence[str]:
     """Return all pages, to be written again, where what they show of others has changed."""
+    known = read_json(searched(app)) or {}
+    for name in sorted(env.all_docs):
+        env._search_index_index_entries[name] = [tuple(entry) for entry in known.get(name, [])]
     told = shared(app)
     if getattr(env, "dplit_shared", None) == told:
         return []
@@ -85,10 +96,9 @@ def on_collected(app: Any) -> Sequence[Any]:
 
 
 def on_finished(app: Any, error: Exception | None) -> None:
-    """Store the environment again: before the pages were written the search knew no entries."""
-    if error is None:
-        with (Path(app.doctreedir) / "environment.pickle").open("wb") as file:
-            pickle.dump(app.env, file, pickle.HIGHEST_PROTOCOL)
+    """Keep the index entries that the search knows."""
+    if error is None and hasattr(app.builder, "indexer"):
+        write_json(searched(app), app.env._search_index_index_entries)
 
 
 def setup(app: Any) -> None:

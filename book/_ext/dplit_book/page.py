@@ -43,7 +43,7 @@ def on_read(app: Any, tree: nodes.document) -> None:
         app.env.get_domain("math").data["has_equations"][app.env.docname] = True
 
 
-#: What of TeX shows nothing of its own; what does, about half an em each; and what has air around it.
+#: What of TeX shows nothing; what does, about half an em each; and what has air around it.
 UNSEEN = re.compile(
     r"\\(?:begin|end)\{\w+\*?\}|\\(?:left|right|[bB]igg?[lr]?|math\w+|operatorname|[dt]?frac|text|"
     r"hat|tilde|bar)(?![a-zA-Z])"
