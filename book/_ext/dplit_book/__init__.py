@@ -8,20 +8,22 @@
 from __future__ import annotations
 
 import gc
+import sys
 from pathlib import Path
 from typing import Any
 
-from dplit_book import code, docstrings, kept, page, records, site
-from scripts.files import digest_bytes, digest_files
+ROOT = Path(__file__).parents[3]
+sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
-HERE = Path(__file__).parent
+from dplit_book import code, docstrings, kept, page, records, site  # noqa: E402
+from scripts.files import digest_bytes, digest_files  # noqa: E402
 
 
 def setup(app: Any) -> dict[str, bool]:
     """Register all parts with Sphinx."""
     gc.disable()  # trees are millions of objects: looking for rings takes a third of the time
-    root = HERE.parents[2]
-    made_by = digest_files([*HERE.glob("*.py"), root / "requirements.txt"], root)
+    own = [*Path(__file__).parent.glob("*.py"), ROOT / "requirements.txt"]
+    made_by = digest_files(own, ROOT)
     app.add_config_value("dplit_made_by", digest_bytes(repr(made_by).encode()), "env")
     for part in (code, docstrings, kept, page, records, site):
         part.setup(app)
