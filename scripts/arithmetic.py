@@ -1,9 +1,9 @@
 """Wrong versions of a function's inside: one sign, bound, call or variable of it is another.
 
 mutmut 3.8 was tried: of 2,989 changes of ``accounting`` and ``mechanisms`` it makes 755 too, and
-some 2,500 of its own, mostly of texts and arguments. It knows no operand alone or in the other's place
-(941 here), no other variable (480), no other tail or call (97) and no negated condition (66), which
-are the mistakes that privacy proofs fear, and it passes by what has a decorator.
+some 2,500 of its own, mostly of texts and arguments. It knows no operand alone or in the other's
+place (941 here), no other variable (480), no other tail or call (97) and no negated condition (66),
+which are the mistakes that privacy proofs fear, and it passes by what has a decorator.
 """
 
 from __future__ import annotations

@@ -54,6 +54,7 @@ def build(layout: Layout, width: int, say: Say) -> None:
     """
     with one_at_a_time(layout):
         pairs.check(layout)
+        claims.check(layout)  # before anything long runs
         chapters.run_stale(layout, width, say)
         archives.check(layout)
         _show(layout, say)
@@ -91,6 +92,7 @@ def preview(layout: Layout, name: str, say: Say) -> None:
     wanted = layout.check_name(name) if name else ""
     with one_at_a_time(layout):
         pairs.sync(layout)
+        claims.check(layout)
         old = {n: chapters.stale(layout, n) for n in layout.names() if n != wanted}
         if new := [n for n in old if not (layout.raw / f"{n}.ipynb").exists()]:
             raise BuildError(f"{', '.join(new)} never ran: run make book once")

@@ -98,12 +98,19 @@ def faults(
         strings, called = _named(layout, slug)
         own = {i for i, entry in registry.items() if layout.record(entry["slug"]) == slug}
         told += [f"{i} is registered and no cell of {slug} names it" for i in sorted(own - strings)]
-        told += [f"{slug} records {i}, not registered there" for i in sorted(called - own)]
+        for i in sorted(called - own):
+            told.append(f"notebooks/{slug}.md records {i}, not registered there{_meant(i, own)}")
     for identifier in sorted(tests.keys() - registry.keys()):
         told += [f"{node} marks {identifier}, not registered" for node in tests[identifier]]
     if found is not None:
         told += _record_faults(found, registry, strict)
     return told
+
+
+def _meant(identifier: str, known: Iterable[str]) -> str:
+    """Return which known ids are near one that is not, as the end of a sentence."""
+    near = difflib.get_close_matches(identifier, known, n=3, cutoff=0.4)
+    return f"; did you mean {' or '.join(near)}" if near else ""
 
 
 def _link_faults(identifier: str, tests: Any, functions: Any) -> list[str]:
@@ -244,9 +251,8 @@ def test_claim(layout: Layout, identifier: str, say: Callable[[str], None]) -> i
 
     registry = registry_module.load_registry()
     if identifier not in registry:
-        near = difflib.get_close_matches(identifier, registry, n=3, cutoff=0.4)
-        told = f"; did you mean {' or '.join(near)}" if near else ""
-        raise BuildError(f"ID must be a claim of the registry, got ID={identifier!r}{told}")
+        near = _meant(identifier, registry)
+        raise BuildError(f"ID must be a claim of the registry, got ID={identifier!r}{near}")
     tests = nodes_by_claim(marked_tests(layout)).get(identifier, [])
     parts = {
         "function": registry[identifier]["functions"],
