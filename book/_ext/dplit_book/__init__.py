@@ -21,7 +21,9 @@ from scripts.files import digest_bytes, digest_files  # noqa: E402
 
 def setup(app: Any) -> dict[str, bool]:
     """Register all parts with Sphinx."""
-    gc.disable()  # trees are millions of objects: looking for rings takes a third of the time
+    # trees are millions of objects, and looking for rings among all takes a third of the time:
+    # it is done seldom, and among the young, which most of them leave behind
+    gc.set_threshold(1_000_000, 50, 1_000)
     own = [*Path(__file__).parent.glob("*.py"), ROOT / "requirements.txt"]
     made_by = digest_files(own, ROOT)
     app.add_config_value("dplit_made_by", digest_bytes(repr(made_by).encode()), "env")
