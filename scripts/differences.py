@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from scripts.claims import Record
+from scripts.claims import Record, library
 from scripts.files import read_json
 from scripts.layout import Layout
 
@@ -28,12 +28,10 @@ def number(value: Any) -> str:
 
 def rows_of(check: Mapping[str, Any]) -> Iterator[Row]:
     """Yield the lines of one check."""
-    from dplit.claims import error_band
-
     how = str(check["how"])
     if check["method"] == "reproduce":
         for row in check["rows"]:
-            allowed = number(error_band(row)) + (" (missed)" if row["miss"] else "")
+            allowed = number(library.error_band(row)) + (" (missed)" if row["miss"] else "")
             gap = row["ours"] - row["paper"]
             yield row["setting"], number(row["paper"]), number(row["ours"]), number(gap), allowed
     elif check["method"] == "statement":

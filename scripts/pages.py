@@ -21,7 +21,7 @@ from typing import Any
 
 from dplit.notebook.provenance import made_on
 from scripts.chapters import load_state
-from scripts.claims import Record
+from scripts.claims import Record, registered
 from scripts.differences import HEAD, checked
 from scripts.files import read_json
 from scripts.layout import SUPPLEMENT, Layout, slug_of
@@ -550,9 +550,7 @@ def decisions(layout: Layout) -> str:
 @cache
 def _held(layout: Layout) -> tuple[list[Record], list[MarkedTest]]:
     """Return the records in the order of the registry, each with its figures, and all tests."""
-    from dplit.claims import load_registry
-
-    place = {name: number for number, name in enumerate(load_registry())}
+    place = {name: number for number, name in enumerate(registered())}
     records = read_json(layout.claims) or []
     records.sort(key=lambda record: place.get(record["id"], len(place)))
     drawn = {name: figures_of(_chapter(layout, name)) for name in layout.recorded()}

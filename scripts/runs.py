@@ -70,14 +70,12 @@ def chapter(layout: Layout, slug: str, arguments: Sequence[str], say: Say) -> No
         If there is no such chapter, an argument is malformed or the notebook fails; under
         ``DPLIT_STRICT`` also where a claim fails, once the page is there to be read.
     """
-    from dplit.claims import load_registry
-
     slug = layout.check_name(slug)
     name = run_name(slug, check_arguments(arguments))
     target = layout.build / "runs" / f"{name}.ipynb"
     with one_at_a_time(layout):
         pairs.check(layout)
-        for fault in claims.faults(layout, load_registry()):
+        for fault in claims.faults(layout, claims.registered()):
             say(f"  the registry: {fault}")
         chapters.remove_leftovers(target.parent)
         job = Job(

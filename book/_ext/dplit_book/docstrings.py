@@ -13,6 +13,8 @@ from typing import Any
 from docutils import nodes
 from sphinx import addnodes
 
+from scripts.claims import registered
+
 Registry = Mapping[str, Mapping[str, Any]]
 
 #: Where the pages of the package are; elsewhere an id is what its author made of it.
@@ -112,11 +114,9 @@ def add_lines(tree: nodes.document, registry: Registry, page: str) -> None:
 
 def on_read(app: Any, tree: nodes.document) -> None:
     """Put the links into a page of the package."""
-    from dplit import claims
-
     page = app.env.docname
     if page.startswith(FOLDER):
-        registry = claims.load_registry()
+        registry = registered()
         link_ids(tree, registry, page)
         add_lines(tree, registry, page)
 
