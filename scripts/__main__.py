@@ -16,7 +16,8 @@ from scripts.layout import Layout
 
 def say(line: str) -> None:
     """Print one line of progress at once."""
-    print(line, flush=True)
+    sys.stdout.write(f"{line}\n")  # at once with its end: jobs start in threads
+    sys.stdout.flush()
 
 
 def parser() -> argparse.ArgumentParser:
