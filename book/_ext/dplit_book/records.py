@@ -33,7 +33,8 @@ class Shown(SphinxDirective):
 def made_from(root: Path) -> str:
     """Return a digest of the records, and of whatever else the directive reads."""
     layout = Layout(root)
-    files = [layout.claims, *layout.state.glob("*.json"), *layout.results.glob("*.json")]
+    files = [layout.claims, *(layout.state / f"{name}.json" for name in layout.names())]
+    files += layout.results.glob("*.json")
     files += [*layout.tests.rglob("test_*.py"), *(root / "scripts").glob("*.py")]
     files += layout.notebooks.glob("*.ipynb")
     return digest_bytes(repr(digest_files(files, root)).encode())
