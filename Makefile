@@ -101,5 +101,4 @@ sync: environment ## write every notebooks/*.ipynb from its .md
 	@$(RUN) sync
 
 clean: ## remove what the build made, not the environment
-	rm -rf _build book/chapters book/reference book/tests book/claims.md book/differences.md book/errata.md book/scoreboard.md \
-		book/run_times.md book/decisions.md book/where_proofs_lose.md
+	rm -rf _build book/chapters book/reference

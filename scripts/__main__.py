@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,7 +16,8 @@ from scripts.layout import Layout
 
 def say(line: str) -> None:
     """Print one line of progress at once."""
-    print(line, flush=True)
+    sys.stdout.write(f"{line}\n")  # at once with its end: jobs start in threads
+    sys.stdout.flush()
 
 
 def parser() -> argparse.ArgumentParser:
@@ -49,63 +51,43 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def run(arguments: argparse.Namespace, layout: Layout) -> int:
-    """Run one command and return its exit code."""
-    command = arguments.command
-    if command == "book":
-        from scripts import book
+def run(told: argparse.Namespace, layout: Layout) -> int:
+    """Run one command and return its exit code; only what it needs is imported."""
 
-        book.build(layout, max(1, arguments.jobs), say)
-    elif command == "again":
-        from scripts import again
+    def part(name: str) -> Any:
+        return import_module(f"scripts.{name}")
 
-        with TemporaryDirectory() as made:
-            again.compare(layout, Path(arguments.folder or made).absolute(), say)
-    elif command == "lock":
-        from scripts import lock
-
-        lock.check(layout, say)
-    elif command == "claims":
-        from scripts import claims
-
-        say(f"{claims.check(layout)} claims: functions, tests, cells and marks agree")
-    elif command == "report":
-        from scripts import report
-
-        report.main(layout, say)
-    elif command == "sync":
-        from scripts import pairs
-
-        changed = pairs.sync(layout)
-        say(f"wrote {', '.join(changed)}" if changed else "all pairs were in step")
-    elif command == "chapter":
-        from scripts import runs
-
-        runs.chapter(layout, arguments.name, arguments.arguments, say)
-    elif command == "preview":
-        from scripts import book
-
-        book.preview(layout, arguments.name, say)
-    elif command == "test-claim":
-        from scripts import claims
-
-        return claims.test_claim(layout, arguments.claim, say)
-    elif command == "paper":
-        from scripts import runs
-
-        runs.paper(layout, arguments.names, max(1, arguments.jobs), say)
-    elif command == "pdf":
-        from scripts import book, pdf
-
-        pdf.require_printer()
-        book.build(layout, max(1, arguments.jobs), say)
-        return pdf.main(layout, say)
-    elif command == "mutate":
-        from scripts import mutate, mutate_arithmetic
-
-        if arguments.claims == ["arithmetic"]:
-            return mutate_arithmetic.main(layout, arguments.count, arguments.jobs, say)
-        return mutate.main(layout, arguments.claims, say)
+    match told.command:
+        case "book":
+            part("book").build(layout, max(1, told.jobs), say)
+        case "again":
+            with TemporaryDirectory() as made:
+                part("again").compare(layout, Path(told.folder or made).absolute(), say)
+        case "lock":
+            part("lock").check(layout, say)
+        case "claims":
+            say(f"{part('claims').check(layout)} claims: functions, tests, cells and marks agree")
+        case "report":
+            part("report").main(layout, say)
+        case "sync":
+            changed = part("pairs").sync(layout)
+            say(f"wrote {', '.join(changed)}" if changed else "all pairs were in step")
+        case "chapter":
+            part("runs").chapter(layout, told.name, told.arguments, say)
+        case "preview":
+            part("book").preview(layout, told.name, say)
+        case "test-claim":
+            return part("claims").test_claim(layout, told.claim, say)
+        case "paper":
+            part("runs").paper(layout, told.names, max(1, told.jobs), say)
+        case "pdf":
+            part("pdf").require_printer()
+            part("book").build(layout, max(1, told.jobs), say)
+            return part("pdf").main(layout, say)
+        case "mutate" if told.claims == ["arithmetic"]:
+            return part("mutate_arithmetic").main(layout, told.count, told.jobs, say)
+        case "mutate":
+            return part("mutate").main(layout, told.claims, say)
     return 0
 
 

@@ -19,7 +19,7 @@ LEFT_OUT = ("_build", ".venv", "__pycache__", "*.egg-info", ".*_cache", ".hypoth
 def copy_tree(layout: Layout, folder: Path) -> Layout:
     """Copy the repository without anything that was built, and return the copy."""
     target = folder / "second" / "copy"
-    generated = {layout.chapters, layout.book / "tests"}
+    generated = {layout.chapters, layout.book / "reference"}
 
     def ignore(place: str, names: list[str]) -> set[str]:
         left = shutil.ignore_patterns(*LEFT_OUT)(place, names)

@@ -1,8 +1,9 @@
 """Wrong versions of a function's inside: one sign, bound, call or variable of it is another.
 
-cosmic-ray and mutmut were weighed: they write each mutant to a file and start pytest anew, which
-takes as long as ten mutants here; their operators are a line each in `ast`, and both lack terms,
-tails and variables.
+mutmut 3.8 was tried: of 2,989 changes of ``accounting`` and ``mechanisms`` it makes 755 too, and
+some 2,500 of its own, mostly of texts and arguments. It knows no operand alone or in the other's
+place (941 here), no other variable (480), no other tail or call (97) and no negated condition (66),
+which are the mistakes that privacy proofs fear, and it passes by what has a decorator.
 """
 
 from __future__ import annotations

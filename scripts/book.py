@@ -6,9 +6,9 @@ import fcntl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from scripts import archives, chapters, claims, pages, pairs, reference, render
-from scripts.files import BuildError, digest_bytes, digest_file, digest_files, read_json, write_json
-from scripts.layout import Layout, slug_of
+from scripts import archives, chapters, claims, pairs, reference, render
+from scripts.files import BuildError
+from scripts.layout import Layout
 
 Say = Callable[[str], None]
 
@@ -35,67 +35,6 @@ def one_at_a_time(layout: Layout) -> Iterator[None]:
         yield
 
 
-def check_pairs(layout: Layout) -> None:
-    """Refuse notebook pairs that differ; pairs that were found equal are not compared again."""
-    memory = layout.state / "pairs.json"
-    files = [p for p in layout.notebooks.glob("*") if p.suffix in (".md", ".ipynb")]
-    files += [layout.root / "scripts" / "pairs.py", layout.root / "requirements.txt"]
-    seen = digest_files(files, layout.root)
-    if read_json(memory) != seen:
-        pairs.check(layout)
-        write_json(memory, seen)
-
-
-def check_archives(layout: Layout) -> None:
-    """Hold runs against their archives; those that were found to agree are not read again."""
-    memory = layout.state / "archives.json"
-    files = [layout.root / "scripts" / "archives.py"]
-    files += [
-        path
-        for slug in layout.recorded()
-        for path in (layout.archive(slug), layout.raw / f"{slug}.ipynb")
-    ]
-    seen = digest_files(files, layout.root)
-    if read_json(memory) != seen:
-        archives.check(layout)
-        write_json(memory, seen)
-
-
-def record_parts(layout: Layout) -> dict[str, str]:
-    """Return what the records and the generated pages are made from, with digests."""
-    files = [layout.root / "requirements.txt", layout.root / "CHANGELOG.md"]
-    kinds = ((layout.package, "*"), (layout.studies, "*"), (layout.tests, "test_*.py"))
-    for folder, pattern in kinds:
-        files += (p for p in folder.rglob(pattern) if p.is_file() and p.suffix != ".pyc")
-    files += (layout.root / "scripts").glob("*")
-    files += layout.chapters.glob("*.ipynb")
-    files += (layout.state / f"{slug}.json" for slug in layout.names())
-    files += layout.results.glob("*.json")
-    parts = digest_files((f for f in files if f.is_file()), layout.root)
-    parts["strict"] = str(claims.is_strict())
-    return parts
-
-
-def _pages_digest(layout: Layout) -> str:
-    names = ["claims.md", "decisions.md", "differences.md", "errata.md"]
-    names += ["run_times.md", "scoreboard.md", "where_proofs_lose.md"]
-    names += [f"tests/{slug_of(name)}.md" for name in layout.recorded()]
-    files = [layout.claims, *(layout.book / name for name in names)]
-    files += sorted((layout.book / "reference").glob("*.md"))
-    return digest_bytes("".join(digest_file(path) for path in files).encode())
-
-
-def make_records(layout: Layout) -> None:
-    """Collect the claims and write the pages made from them, unless nothing changed."""
-    memory = layout.state / "records.json"
-    parts = record_parts(layout)
-    if read_json(memory) == {**parts, "pages": _pages_digest(layout)}:
-        return
-    pages.write_pages(layout, claims.collect(layout))
-    reference.write_reference(layout)
-    write_json(memory, {**parts, "pages": _pages_digest(layout)})
-
-
 def build(layout: Layout, width: int, say: Say) -> None:
     """Bring the book up to date.
 
@@ -114,19 +53,20 @@ def build(layout: Layout, width: int, say: Say) -> None:
         At the first step that cannot end; what was good before it stays.
     """
     with one_at_a_time(layout):
-        check_pairs(layout)
+        pairs.check(layout)
+        claims.check(layout)  # before anything long runs
         chapters.run_stale(layout, width, say)
-        check_archives(layout)
+        archives.check(layout)
         _show(layout, say)
 
 
 def _show(layout: Layout, say: Say) -> None:
-    """Make the pages of the chapters and of the records, and the site of all."""
+    """Make the pages of the chapters and of the package, collect the claims, and make the site."""
     chapters.make_pages(layout)
-    make_records(layout)
-    rendered = render.render(layout, say)
-    where = layout.name(layout.html / "index.html")
-    say(f"The book is in {where}" if rendered else f"Nothing changed; see {where}")
+    claims.collect(layout)
+    reference.write_reference(layout)
+    render.render(layout, say)
+    say(f"The book is in {layout.name(layout.html / 'index.html')}")
 
 
 def preview(layout: Layout, name: str, say: Say) -> None:
@@ -152,6 +92,7 @@ def preview(layout: Layout, name: str, say: Say) -> None:
     wanted = layout.check_name(name) if name else ""
     with one_at_a_time(layout):
         pairs.sync(layout)
+        claims.check(layout)
         old = {n: chapters.stale(layout, n) for n in layout.names() if n != wanted}
         if new := [n for n in old if not (layout.raw / f"{n}.ipynb").exists()]:
             raise BuildError(f"{', '.join(new)} never ran: run make book once")

@@ -19,7 +19,6 @@ from scripts.files import (
     changed_parts,
     digest_bytes,
     digest_file,
-    digest_files,
     read_json,
     write_bytes,
     write_json,
@@ -27,9 +26,7 @@ from scripts.files import (
 )
 from scripts.layout import Layout
 from scripts.marks import marked_tests, nodes_by_claim
-from scripts.memory import PEAK, tell_memory
-from scripts.normalise import CLAIM, normalise, records
-from scripts.offline import cut_network
+from scripts.normalise import normalise
 
 Say = Callable[[str], None]
 
@@ -80,7 +77,6 @@ def carry_outputs(layout: Layout, slug: str) -> None:
     content = (json.dumps(new, indent=1, ensure_ascii=False) + "\n").encode()
     write_bytes(raw, content)
     told = {"text": text, "raw": digest_bytes(content), "slow": slow_cells(new)}
-    told["claims"] = claim_seconds(new)
     write_json(state_file(layout, slug), state | told)
 
 
@@ -138,8 +134,6 @@ def run_stale(
             failures.append(keep_failed(layout, outcome, say))
 
     warm_up(layout)
-    cut_network(layout)
-    tell_memory(layout)
     execute.run([_job(layout, slug) for slug in slugs], layout, width, started, ended)
     if failures:
         raise BuildError(f"{', '.join(failures)} failed; the last good pages were kept")
@@ -174,17 +168,13 @@ def _job(layout: Layout, slug: str) -> Job:
         name=slug,
         source=layout.notebooks / f"{slug}.ipynb",
         output=layout.raw / f".{slug}.part.ipynb",
-        extra={"DPLIT_BUILD": "1", "DPLIT_N_JOBS": "1", PEAK: str(_peak_file(layout, slug))},
+        extra={"DPLIT_BUILD": "1", "DPLIT_N_JOBS": "1"},
     )
-
-
-def _peak_file(layout: Layout, slug: str) -> Path:
-    return layout.raw / f".{slug}.peak.part"
 
 
 def remove_leftovers(folder: Path) -> None:
     """Remove what a killed run left half-written in a folder."""
-    for path in [*folder.glob(".*.part.ipynb"), *folder.glob(".*.part")]:
+    for path in folder.glob(".*.part*"):
         path.unlink(missing_ok=True)
 
 
@@ -196,12 +186,10 @@ def _keep(layout: Layout, outcome: Outcome, parts: dict[str, str], text: str) ->
     write_bytes(layout.raw / f"{slug}.ipynb", content)
     (layout.failed / f"{slug}.ipynb").unlink(missing_ok=True)
     state = {"parts": parts, "raw": digest_bytes(content), "text": text}
-    times = {"seconds": round(outcome.seconds, 1), "cpu": round(outcome.cpu, 1)}
-    told = _peak_file(layout, slug)
-    times |= {"megabytes": int(told.read_text()) if told.exists() else None}
-    told.unlink(missing_ok=True)
+    times: dict[str, Any] = {"seconds": round(outcome.seconds, 1), "cpu": round(outcome.cpu, 1)}
+    times |= {"megabytes": outcome.megabytes}
     notebook = json.loads(content)
-    times |= {"slow": slow_cells(notebook), "claims": claim_seconds(notebook)}
+    times |= {"slow": slow_cells(notebook)}
     write_json(state_file(layout, slug), state | times)
 
 
@@ -218,26 +206,10 @@ def slow_cells(notebook: Mapping[str, Any], count: int = 3) -> list[tuple[str, f
     return sorted(found, key=lambda cell: -cell[1])[:count]
 
 
-def claim_seconds(notebook: Mapping[str, Any]) -> dict[str, float]:
-    """Return the seconds of each claim: of its cell, and of those since the claim before it.
-
-    Claims of one cell share its time.
-    """
-    found, waited = dict[str, float](), 0.0
-    for cell in notebook["cells"]:
-        waited += float(cell["metadata"].get("papermill", {}).get("duration") or 0.0)
-        told = records({"cells": [cell]}, CLAIM)
-        if names := [one["id"] for one in told if one["status"] != "not_run"]:
-            found |= dict.fromkeys(names, round(waited / len(names), 1))
-            waited = 0.0
-    return found
-
-
 def keep_failed(layout: Layout, outcome: Outcome, say: Say) -> str:
     """Keep the notebook of a failed run to be read, say where and why; return its name."""
     job = outcome.job
     say(f"  {job.name}: FAILED after {outcome.seconds:.1f} s")
-    _peak_file(layout, job.name).unlink(missing_ok=True)  # where the kernel ended by itself
     for line in execute.explain(outcome):
         say(f"    {line}")
     kept = layout.failed / f"{job.name}.ipynb"
@@ -251,32 +223,16 @@ def keep_failed(layout: Layout, outcome: Outcome, say: Say) -> str:
     return job.name
 
 
-def make_pages(layout: Layout) -> list[str]:
-    """Normalise every raw run whose page is out of date; return the chapters that were written."""
+def make_pages(layout: Layout) -> None:
+    """Normalise every raw run; a page that is as it was is not touched."""
     tested = set(nodes_by_claim(marked_tests(layout)))
-    tools = [layout.root / "scripts" / f"{name}.py" for name in ("normalise", "pairs", "digest")]
-    common = digest_files(tools, layout.root)
-    common["tested"] = digest_bytes("\n".join(sorted(tested)).encode())
-    written = []
     for slug in layout.names():
-        raw, page = layout.raw / f"{slug}.ipynb", layout.chapters / f"{slug}.ipynb"
-        memory = layout.state / f"page_{slug}.json"
-        made_from = {
-            **common,
-            "raw": digest_file(raw),
-            "archive": digest_file(layout.archive(slug)),
-        }
-        if read_json(memory) == {**made_from, "page": digest_file(page)}:
-            continue
-        content = json.loads(raw.read_bytes())
+        content = json.loads((layout.raw / f"{slug}.ipynb").read_bytes())
         kept = digest.archived_claims(layout, slug)
         notebook = normalise(content, slug, tested, layout.package, kept)
         text = json.dumps(notebook, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
-        write_text(page, text)
-        write_json(memory, {**made_from, "page": digest_file(page)})
-        written.append(slug)
+        write_text(layout.chapters / f"{slug}.ipynb", text)
     remove_leftovers(layout.chapters)
     for path in layout.chapters.glob("*.ipynb"):
         if path.stem not in layout.names():
             path.unlink()
-    return written

@@ -17,12 +17,18 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from dplit import claims as library
 from scripts.files import BuildError, read_json, write_json
 from scripts.layout import Layout, slug_of
 from scripts.marks import marked_tests, nodes_by_claim
 from scripts.normalise import CLAIM, records
 
 Record = dict[str, Any]
+
+
+def registered() -> dict[str, dict[str, Any]]:
+    """Return the registered claims by id, in the order of the registry."""
+    return library.load_registry()
 
 
 def resolve(name: str) -> Any:
@@ -98,12 +104,19 @@ def faults(
         strings, called = _named(layout, slug)
         own = {i for i, entry in registry.items() if layout.record(entry["slug"]) == slug}
         told += [f"{i} is registered and no cell of {slug} names it" for i in sorted(own - strings)]
-        told += [f"{slug} records {i}, not registered there" for i in sorted(called - own)]
+        for i in sorted(called - own):
+            told.append(f"notebooks/{slug}.md records {i}, not registered there{_meant(i, own)}")
     for identifier in sorted(tests.keys() - registry.keys()):
         told += [f"{node} marks {identifier}, not registered" for node in tests[identifier]]
     if found is not None:
         told += _record_faults(found, registry, strict)
     return told
+
+
+def _meant(identifier: str, known: Iterable[str]) -> str:
+    """Return which known ids are near one that is not, as the end of a sentence."""
+    near = difflib.get_close_matches(identifier, known, n=3, cutoff=0.4)
+    return f"; did you mean {' or '.join(near)}" if near else ""
 
 
 def _link_faults(identifier: str, tests: Any, functions: Any) -> list[str]:
@@ -142,13 +155,11 @@ def _record_faults(
     """Return what is wrong with the records: their number, form, page and outcome."""
     import jsonschema
 
-    from dplit.claims import load_schema
-
     by_id: dict[str, list[Record]] = {}
     for record in found:
         by_id.setdefault(str(record.get("id")), []).append(record)
     told = [f"{i} is registered and not recorded" for i in registry if i not in by_id]
-    validator = jsonschema.Draft202012Validator(load_schema())
+    validator = jsonschema.Draft202012Validator(library.load_schema())
     for identifier, (record, *more) in by_id.items():
         if identifier not in registry:
             told.append(f"{identifier} is recorded and not registered")
@@ -187,9 +198,7 @@ def check(layout: Layout, found: Iterable[Record] | None = None) -> int:
     BuildError
         Listing everything that is wrong.
     """
-    from dplit.claims import load_registry
-
-    registry = load_registry()
+    registry = registered()
     told = faults(layout, registry, found, strict=is_strict())
     if told:
         raise BuildError("the claims do not hold together:\n  " + "\n  ".join(told))
@@ -240,13 +249,10 @@ def test_claim(layout: Layout, identifier: str, say: Callable[[str], None]) -> i
     BuildError
         If there is no such claim; near ones are named.
     """
-    from dplit import claims as registry_module
-
-    registry = registry_module.load_registry()
+    registry = registered()
     if identifier not in registry:
-        near = difflib.get_close_matches(identifier, registry, n=3, cutoff=0.4)
-        told = f"; did you mean {' or '.join(near)}" if near else ""
-        raise BuildError(f"ID must be a claim of the registry, got ID={identifier!r}{told}")
+        near = _meant(identifier, registry)
+        raise BuildError(f"ID must be a claim of the registry, got ID={identifier!r}{near}")
     tests = nodes_by_claim(marked_tests(layout)).get(identifier, [])
     parts = {
         "function": registry[identifier]["functions"],

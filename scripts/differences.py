@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from scripts.claims import Record
+from scripts.claims import Record, library
 from scripts.files import read_json
 from scripts.layout import Layout
 
@@ -13,15 +13,6 @@ Row = tuple[str, str, str, str, str]
 HEAD = ("what", "target", "ours", "difference", "allowed")
 #: How far ours may lie from the target, by the check's method.
 ALLOWED = {"at_most": "below", "at_least": "above", "refute": "must differ", "attains": "near"}
-OPENING = """\
-# Figures: target, ours, difference
-
-Every figure and table of the papers, and those of our own, each check of it in a line. The target
-is a printed number where there is one, read off where it is drawn; otherwise an exact value, a
-bound, or the sentence that describes the curve. Ours are those of the archived run at the papers'
-scale, or of this run where nothing is archived. What a printed number allows is four joint standard
-errors and the error of reading.
-"""
 
 
 def number(value: Any) -> str:
@@ -37,12 +28,10 @@ def number(value: Any) -> str:
 
 def rows_of(check: Mapping[str, Any]) -> Iterator[Row]:
     """Yield the lines of one check."""
-    from dplit.claims import error_band
-
     how = str(check["how"])
     if check["method"] == "reproduce":
         for row in check["rows"]:
-            allowed = number(error_band(row)) + (" (missed)" if row["miss"] else "")
+            allowed = number(library.error_band(row)) + (" (missed)" if row["miss"] else "")
             gap = row["ours"] - row["paper"]
             yield row["setting"], number(row["paper"]), number(row["ours"]), number(gap), allowed
     elif check["method"] == "statement":

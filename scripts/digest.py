@@ -47,27 +47,6 @@ def source_of(node: ast.ImportFrom, module: str, is_package: bool) -> str:
     return ".".join([*parts[: len(parts) - node.level + is_package], *filter(None, [node.module])])
 
 
-def defining_module(module: str, name: str, package: Path) -> str:
-    """Return the module in which a name of a module is defined: itself, or another.
-
-    Imports are followed in the text, so that nothing has to be imported; what a package's stub
-    lists counts, because its ``__init__`` may be lazy.
-    """
-    path = module_file(module, package)
-    if path is None:
-        return module
-    is_package = path.name == "__init__.py"
-    for file in (path, path.with_suffix(".pyi")):
-        for node in ast.parse(file.read_text("utf-8")).body if file.is_file() else ():
-            if isinstance(node, ast.ImportFrom):
-                source = source_of(node, module, is_package)
-                for alias in node.names:
-                    known = module_file(source, package) and source != module
-                    if (alias.asname or alias.name) == name and known:
-                        return defining_module(source, alias.name, package)
-    return module
-
-
 def notebook_code(path: Path) -> list[str]:
     """Return the sources of a notebook's code cells without magic and shell lines.
 

@@ -6,25 +6,24 @@ import contextlib
 import ctypes
 import json
 import os
-import resource
-import select
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
 
+from scripts import offline
 from scripts.layout import Layout
 
-#: Bytes that are kept of what papermill says.
+#: Letters that are kept of what papermill says.
 LONGEST_LOG = 100_000
 #: Lines that are shown of an error's message: a chapter's parameters are one line each.
 LONGEST_MESSAGE = 30
-#: Seconds between two looks at whether a job has ended.
-PAUSE = 0.2
 THREADS = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -88,12 +87,14 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a job ended: return code, clock and CPU seconds (with its children), its messages."""
+    """How a job ended: return code, clock and CPU seconds, peak memory in MB (both with its
+    children), its messages."""
 
     job: Job
     code: int
     seconds: float
     cpu: float
+    megabytes: int
     messages: str
 
     @property
@@ -118,71 +119,35 @@ def _die_with_parent() -> None:
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
-@dataclass
-class _Running:
-    job: Job
-    process: subprocess.Popen[bytes]
-    pipe: IO[bytes]
-    begin: float
-    said: bytearray = field(default_factory=bytearray)
-    end: tuple[int, resource.struct_rusage] | None = None
+def _work(job: Job, layout: Layout, started: Callable[[Job], None], running: set[int]) -> Outcome:
+    """Run one job in a session of its own, and wait for its end.
 
-
-def _start(job: Job, layout: Layout) -> _Running:
-    """Start a job in a session of its own; it ends when this process does."""
-    job.output.parent.mkdir(parents=True, exist_ok=True)
-    process = subprocess.Popen(
-        command(job, layout),
-        env=environment(layout, **job.extra),
-        cwd=layout.root,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-        preexec_fn=_die_with_parent,
-    )
-    assert process.stdout is not None
-    return _Running(job, process, process.stdout, time.monotonic())
-
-
-def _listen(one: _Running) -> bool:
-    """Read what a job says, into memory because the disk may be full; return whether it goes on."""
-    chunk = os.read(one.pipe.fileno(), 65536)
-    one.said += chunk
-    del one.said[:-LONGEST_LOG]
-    return bool(chunk)
-
-
-def _over(one: _Running, spoke: bool) -> bool:
-    """Return whether a job has ended, after reading what it said.
-
-    What counts is the end of papermill, which looks at its kernel every second, and not the end of
-    the pipe: workers of a kernel that was killed hold it open for minutes.
+    What counts is the end of papermill, which looks at its kernel every second: workers of a kernel
+    that was killed live for minutes.
     """
-    silent = spoke and not _listen(one)
-    process, status, usage = os.wait4(one.process.pid, 0 if silent else os.WNOHANG)
-    if not process:
-        return False
-    one.end = status, usage
-    os.set_blocking(one.pipe.fileno(), False)
-    with contextlib.suppress(BlockingIOError):
-        while _listen(one):
-            pass
-    return True
-
-
-def _finish(one: _Running) -> Outcome:
-    status, usage = one.end or os.wait4(one.process.pid, 0)[1:]
-    one.process.returncode = code = os.waitstatus_to_exitcode(status)
-    one.pipe.close()
-    seconds, cpu = time.monotonic() - one.begin, usage.ru_utime + usage.ru_stime
-    return Outcome(one.job, code, seconds, cpu, one.said.decode("utf-8", errors="replace"))
-
-
-def _stop(one: _Running) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(one.process.pid, signal.SIGKILL)
-    _finish(one)
+    started(job)
+    job.output.parent.mkdir(parents=True, exist_ok=True)
+    begin = time.monotonic()
+    with tempfile.TemporaryFile() as log:
+        process = subprocess.Popen(
+            command(job, layout),
+            env=environment(layout, **job.extra),
+            cwd=layout.root,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=_die_with_parent,
+        )
+        running.add(process.pid)
+        _, status, usage = os.wait4(process.pid, 0)
+        running.discard(process.pid)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        log.seek(0)
+        told = log.read().decode("utf-8", errors="replace")[-LONGEST_LOG:]
+    seconds, cpu = time.monotonic() - begin, usage.ru_utime + usage.ru_stime
+    peak = usage.ru_maxrss // (2**20 if sys.platform == "darwin" else 2**10)
+    return Outcome(job, process.returncode, seconds, cpu, peak, told)
 
 
 def run(
@@ -192,7 +157,7 @@ def run(
     started: Callable[[Job], None],
     ended: Callable[[Outcome], None],
 ) -> None:
-    """Run jobs, at most ``width`` at a time; one that fails does not stop the others.
+    """Run jobs, at most ``width`` at a time, without a network; one that fails stops no other.
 
     Parameters
     ----------
@@ -203,24 +168,23 @@ def run(
     width : int
         How many run at a time.
     started, ended : callable
-        Called in this process when a job starts and when it ends. If ``ended`` raises, or this
-        process is interrupted, the jobs that still run are killed.
+        Called when a job starts and when it ends. If ``ended`` raises, or this process is
+        interrupted, the jobs that still run are killed.
     """
-    waiting = list(jobs)
-    running: list[_Running] = []
-    try:
-        while waiting or running:
-            while waiting and len(running) < width:
-                started(waiting[0])
-                running.append(_start(waiting.pop(0), layout))
-            ready, _, _ = select.select([one.pipe for one in running], [], [], PAUSE)
-            for one in list(running):
-                if _over(one, one.pipe in ready):
-                    running.remove(one)
-                    ended(_finish(one))
-    finally:
-        for one in running:
-            _stop(one)
+    startup = layout.build / "ipython" / "profile_default" / "startup"
+    startup.mkdir(parents=True, exist_ok=True)
+    shutil.copy(offline.__file__, startup / "00-offline.py")
+    running = set[int]()
+    with ThreadPoolExecutor(width) as pool:
+        try:
+            waited = [pool.submit(_work, job, layout, started, running) for job in jobs]
+            for one in as_completed(waited):
+                ended(one.result())
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in list(running):
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process, signal.SIGKILL)
 
 
 def explain(outcome: Outcome) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -18,6 +17,8 @@ class BuildError(Exception):
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Write a file in one move: readers see the old content or the new, never a part.
+
+    A file that has this content already is not touched.
 
     Parameters
     ----------
@@ -33,6 +34,8 @@ def write_bytes(path: Path, content: bytes) -> None:
     """
     temporary: str | None = None
     try:
+        if path.is_file() and path.read_bytes() == content:
+            return
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(
             prefix=f".{path.name}.", suffix=".part", dir=path.parent
@@ -68,26 +71,6 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-
-
-def swap_folder(new: Path, place: Path) -> None:
-    """Put a finished folder into its place; the former one goes only after the move.
-
-    A run killed between the two moves leaves ``<place>.old``, which `recover_folder` puts back.
-    """
-    old = place.with_name(place.name + ".old")
-    shutil.rmtree(old, ignore_errors=True)
-    if place.exists():
-        os.rename(place, old)
-    os.rename(new, place)
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def recover_folder(place: Path) -> None:
-    """Undo a swap that was killed half way: bring the former folder back."""
-    old = place.with_name(place.name + ".old")
-    if old.exists() and not place.exists():
-        os.rename(old, place)
 
 
 def digest_bytes(content: bytes) -> str:

@@ -22,9 +22,27 @@ def slug_of(name: str) -> str:
     return name.removesuffix(SUPPLEMENT)
 
 
+#: Folders by the names that :class:`Layout` gives them.
+PLACES = {
+    "notebooks": "notebooks",  # sources: <slug>.md and the paired <slug>.ipynb
+    "package": "src/dplit",
+    "studies": "src/dplit_studies",  # what the book runs beside the package
+    "tests": "tests",
+    "book": "book",
+    "chapters": "book/chapters",  # executed and normalised notebooks, the pages of the book
+    "results": "results",  # archived runs at the papers' scale
+    "build": "_build",  # everything that `make clean` removes, and so is what follows
+    "raw": "_build/papermill",  # notebooks as papermill left them after a run that succeeded
+    "failed": "_build/failed",  # notebooks of runs that failed, to be read
+    "state": "_build/state",  # what each chapter was made from
+    "html": "_build/html",  # the site
+    "claims": "_build/claims.json",  # the collected records of all claims
+}
+
+
 @dataclass(frozen=True)
 class Layout:
-    """The folders of one copy of the repository.
+    """The folders of one copy of the repository: its attributes are those of :data:`PLACES`.
 
     Parameters
     ----------
@@ -34,70 +52,10 @@ class Layout:
 
     root: Path
 
-    @property
-    def notebooks(self) -> Path:
-        """Sources: ``<slug>.md`` and the paired ``<slug>.ipynb``."""
-        return self.root / "notebooks"
-
-    @property
-    def package(self) -> Path:
-        """The package ``dplit``."""
-        return self.root / "src" / "dplit"
-
-    @property
-    def studies(self) -> Path:
-        """What the book runs beside the package: ``dplit_studies``."""
-        return self.root / "src" / "dplit_studies"
-
-    @property
-    def tests(self) -> Path:
-        """The tests."""
-        return self.root / "tests"
-
-    @property
-    def book(self) -> Path:
-        """Prose pages, and the generated ones that git ignores."""
-        return self.root / "book"
-
-    @property
-    def chapters(self) -> Path:
-        """Executed and normalised notebooks, the pages of the book."""
-        return self.book / "chapters"
-
-    @property
-    def results(self) -> Path:
-        """Archived runs at the papers' scale."""
-        return self.root / "results"
-
-    @property
-    def build(self) -> Path:
-        """Everything that `make clean` removes."""
-        return self.root / "_build"
-
-    @property
-    def raw(self) -> Path:
-        """Notebooks as papermill left them after a run that succeeded."""
-        return self.build / "papermill"
-
-    @property
-    def failed(self) -> Path:
-        """Notebooks of runs that failed, to be read."""
-        return self.build / "failed"
-
-    @property
-    def state(self) -> Path:
-        """What each step was made from."""
-        return self.build / "state"
-
-    @property
-    def html(self) -> Path:
-        """The site."""
-        return self.build / "html"
-
-    @property
-    def claims(self) -> Path:
-        """The collected records of all claims."""
-        return self.build / "claims.json"
+    def __getattr__(self, name: str) -> Path:
+        if name not in PLACES:
+            raise AttributeError(f"the repository has no place {name!r}")
+        return self.root / PLACES[name]
 
     def names(self) -> list[str]:
         """Return the notebooks: the names of their sources, sorted.
@@ -120,11 +78,6 @@ class Layout:
     def recorded(self) -> list[str]:
         """Return the notebooks that record claims, sorted."""
         return [name for name in self.names() if name not in self.lessons()]
-
-    def untaught(self) -> list[str]:
-        """Return the slugs that have a supplement, and no lesson yet."""
-        names = self.names()
-        return [slug for name in names if (slug := slug_of(name)) not in names]
 
     def archive(self, name: str) -> Path:
         """Return the file of a notebook's archived run at the papers' scale."""

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from scripts import forks
+from scripts.claims import registered
 from scripts.files import BuildError, read_json, write_json
 from scripts.layout import Layout
 from scripts.marks import marked_tests, nodes_by_claim
@@ -153,9 +154,7 @@ def main(layout: Layout, names: Sequence[str], say: Say) -> int:
     say : callable
         Receives the progress and the table.
     """
-    from dplit import claims
-
-    entries = claims.load_registry()
+    entries = registered()
     chosen = _chosen(entries, names)
     tests = nodes_by_claim(marked_tests(layout))
     told = [f"{identifier} has no tests" for identifier in chosen if identifier not in tests]

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 from dplit import claims
-from scripts.digest import defining_module, module_file
+from scripts.digest import module_file
 from scripts.files import BuildError
 from scripts.pairs import FOLDED, cell_ids
 from scripts.tables import typeset_numbers
@@ -282,8 +282,8 @@ def page_name(module: str) -> str:
     return f"studies.{rest}".rstrip(".") if first.endswith("_studies") else rest
 
 
-def function_links(function: str, package: Path) -> tuple[str, str]:
-    """Return the addresses of a function's API entry and source, seen from a chapter's page.
+def function_link(function: str, package: Path) -> str:
+    """Return the address of a function's entry in the reference, seen from a chapter's page.
 
     Parameters
     ----------
@@ -302,10 +302,7 @@ def function_links(function: str, package: Path) -> tuple[str, str]:
         module = module.rpartition(".")[0]
     if not module or module == function:
         raise BuildError(f"{function} is not in a module of {package.name}")
-    inner = function.removeprefix(module + ".")
-    home = defining_module(module, inner.partition(".")[0], package)
-    page = f"../reference/{page_name(module)}.html#{function}"
-    return page, f"../../_modules/{home.replace('.', '/')}.html#{inner}"
+    return f"../reference/{page_name(module)}.html#{function}"
 
 
 FORMULA = re.compile(r"\$(?=[^\s$])([^$<\n]*[^\s$<])\$(?!\d)")
@@ -323,12 +320,11 @@ def typeset(text: str) -> str:
 
 
 def badge_links(record: dict[str, Any], has_tests: bool, package: Path) -> str:
-    """Return the links of a badge: functions, their source, tests, the index row."""
+    """Return the links of a badge: functions, tests, the index row."""
     parts = []
     for function in record["functions"]:
-        api, source = function_links(function, package)
         name = html.escape(function.rpartition(".")[2])
-        parts.append(f'<a href="{api}"><code>{name}</code></a> (<a href="{source}">source</a>)')
+        parts.append(f'<a href="{function_link(function, package)}"><code>{name}</code></a>')
     if has_tests:
         parts.append(f'<a href="../tests/{record["slug"]}.html#test-{record["id"]}">tests</a>')
     parts.append(f'<a href="../claims.html#row-{record["id"]}">index</a>')

@@ -1,40 +1,28 @@
-"""Chapters run with the network cut: a book that fetches something is not rebuilt twice alike."""
+"""Runs in every kernel before the first cell: a book that fetches something is not rebuilt alike.
 
-from __future__ import annotations
-
-from scripts.layout import Layout
-
-#: Runs in every kernel before the first cell; a kernel talks to papermill on this machine alone.
-_STARTUP = '''\
-"""Refuse connections that leave this machine."""
+A kernel talks to papermill on this machine alone.
+"""
 
 import ipaddress
 import socket
 
+_connect = socket.socket.connect
+
+
+def _refusing(self, address):
+    host = address[0] if isinstance(address, tuple) else "localhost"
+    try:
+        inside = host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        inside = False
+    if not inside:
+        raise OSError("a chapter runs without a network: fetch data before, with `make data`")
+    return _connect(self, address)
+
 
 def _cut():
-    connect = socket.socket.connect
-
-    def refusing(self, address):
-        host = address[0] if isinstance(address, tuple) else "localhost"
-        try:
-            inside = host == "localhost" or ipaddress.ip_address(host).is_loopback
-        except ValueError:
-            inside = False
-        if not inside:
-            raise OSError("a chapter runs without a network: fetch data before, with `make data`")
-        return connect(self, address)
-
-    socket.socket.connect = refusing
+    socket.socket.connect = _refusing
 
 
-_cut()
-del _cut
-'''
-
-
-def cut_network(layout: Layout) -> None:
-    """Write what lets every kernel that :func:`scripts.execute.run` starts refuse connections."""
-    folder = layout.build / "ipython" / "profile_default" / "startup"
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "00-offline.py").write_text(_STARTUP, encoding="utf-8")
+if __name__ == "__main__":
+    _cut()

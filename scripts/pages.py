@@ -1,4 +1,6 @@
-"""The pages that are written from the records: index, errata, tests, proofs, run times.
+"""What pages show of the records: index, errata, tests, proofs, run times.
+
+The directive ``dplit`` of the book's extension puts it into them; their words stand in ``book/``.
 
 Jinja was weighed: most lines here choose, count and order records, and a template would hold the
 few that are text, away from what fills them.
@@ -12,18 +14,19 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from dplit.notebook.provenance import made_on
 from scripts.chapters import load_state
-from scripts.claims import Record
-from scripts.differences import HEAD, OPENING, checked
-from scripts.files import read_json, write_text
+from scripts.claims import Record, registered
+from scripts.differences import HEAD, checked
+from scripts.files import read_json
 from scripts.layout import SUPPLEMENT, Layout, slug_of
 from scripts.marks import MarkedTest, marked_tests
-from scripts.normalise import PROOF, function_links, join, typeset
+from scripts.normalise import PROOF, function_link, join, typeset
 from scripts.normalise import records as records_of
 
 VERDICTS = {
@@ -96,7 +99,7 @@ def _chapter_and_ours(record: Record) -> tuple[Any, ...]:
 def _functions(record: Record, package: Path) -> str:
     links = []
     for function in record["functions"]:
-        address = function_links(function, package)[0].removeprefix("../")
+        address = function_link(function, package).removeprefix("../")
         links.append(f'<a href="{address}"><code>{escape(function.split(".")[-1])}</code></a>')
     return ", ".join(links)
 
@@ -170,21 +173,26 @@ def _present(records: Sequence[Record], key: str, order: Iterable[str]) -> list[
     return [v for v in order if v in values] + sorted(values - set(order))
 
 
-def index_page(records: Sequence[Record], package: Path) -> str:
-    """Return the index of all claims: counts by verdict and status, then one row per claim."""
-    verdicts = _present(records, "verdict", VERDICTS)
+def verdicts(records: Sequence[Record]) -> str:
+    """Return how many claims have which verdict and status, and what the verdicts mean."""
     states = [s for s in STATUS if any(r["status"] == s for r in records)]
     counts = Counter((r["verdict"], r["status"]) for r in records)
     rows = []
-    for verdict in verdicts:
+    for verdict in _present(records, "verdict", VERDICTS):
         cells = [str(counts[verdict, state]) for state in states]
         cells = [f'<th scope="row">{escape(verdict)}</th>', *(f"<td>{c}</td>" for c in cells)]
         rows.append(f"<tr>{''.join(cells)}<td>{escape(VERDICTS[verdict])}</td></tr>")
     head = ["verdict", *(STATUS[state] for state in states), "meaning"]
+    return raw(_table(head, rows, "dplit-counts"))
+
+
+def index(records: Sequence[Record], package: Path) -> str:
+    """Return the index of all claims, a row each, and the form that filters them."""
+    states = [s for s in STATUS if any(r["status"] == s for r in records)]
     menus = (
         _menu("paper", "Paper", sorted({r["slug"] for r in records}, key=_by_year), paper)
         + _menu("kind", "Kind", sorted({r["kind"] for r in records}))
-        + _menu("verdict", "Verdict", verdicts)
+        + _menu("verdict", "Verdict", _present(records, "verdict", VERDICTS))
         + _menu("severity", "Severity", _present(records, "severity", SEVERITIES))
         + _menu("status", "Status", [STATUS[state] for state in states])
     )
@@ -194,28 +202,7 @@ def index_page(records: Sequence[Record], package: Path) -> str:
         f'<output aria-live="polite" data-count></output></form>'
     )
     rows_of_claims = (_row(record, package) for record in sorted(records, key=_chapter_and_ours))
-    return "\n".join(
-        [
-            "# Index of claims\n",
-            "Every numbered statement, figure and table of the papers that this book covers, with",
-            "our verdict and whether the check passed in the run that made these pages. How long",
-            "that run took stands on [another page](run_times).\n",
-            raw(_table(head, rows, "dplit-counts")),
-            "## All claims\n",
-            raw(form),
-            raw(_table(INDEX, rows_of_claims, "dplit-index")),
-        ]
-    )
-
-
-def own_errata(changelog: str) -> str:
-    """Return what we had to take back, from where it is written down."""
-    parts = dict(re.findall(r"^### (.*)\n((?:(?!##).*\n?)*)", changelog, re.MULTILINE))
-    lines = ["## Our own\n"]
-    for name, title in (("Security", "Guarantees"), ("Verdicts", "Verdicts")):
-        if told := parts.get(name, "").strip():
-            lines += [f"### {title}\n", told, ""]
-    return "\n".join(lines if len(lines) > 1 else [])
+    return raw(form) + raw(_table(INDEX, rows_of_claims, "dplit-index"))
 
 
 def _stands(record: Record) -> str:
@@ -249,160 +236,117 @@ def _in_numbers(record: Record) -> str:
     return ""
 
 
-def errata_page(records: Sequence[Record], changelog: str = "") -> str:
-    """Return the errata of each paper, gravest first, below how many there are of each severity.
-
-    Our own come last, from the ``changelog``.
-    """
+def errata(records: Sequence[Record]) -> str:
+    """Return the errata of each paper, gravest first, below how many there are of each severity."""
     order = {name: number for number, name in enumerate(SEVERITIES)}
-    errata = [r for r in records if r["verdict"] == "erratum"]
-    errata.sort(key=_chapter_and_ours)
-    errata.sort(key=lambda r: (_by_year(r["slug"]), order.get(r["severity"], len(order))))
-    lines = [
-        "# Errata\n",
-        "Statements that are false as printed. Each is refuted by a proof line and by a",
-        "computation in its chapter, and the corrected statement is checked there too.\n",
+    found = [r for r in records if r["verdict"] == "erratum"]
+    found.sort(key=_chapter_and_ours)
+    found.sort(key=lambda r: (_by_year(r["slug"]), order.get(r["severity"], len(order))))
+    blocks = [
+        f'<section class="dplit-erratum" id="erratum-{r["id"]}">'
+        f"<h2>{escape(r['place'])}: {escape(r['title'])}</h2>"
+        f"<dl><dt>Printed in</dt><dd>{escape(paper(r['slug']))}, "
+        f"{escape(r['place'])}; {chapter_link(r, 'see the chapter')}</dd>"
+        f'<dt>Severity</dt><dd><span class="dplit-severity">{escape(r["severity"])}</span></dd>'
+        f"{_in_numbers(r)}<dt>Corrected</dt><dd>{escape(r['corrected'])}</dd>"
+        f"<dt>What stands</dt><dd>{escape(_stands(r))}</dd></dl></section>"
+        for r in found
     ]
-    if not errata:
-        lines.append("No erratum is registered.\n")
-    else:
-        lines.append(raw(_severities(errata)))
-    blocks = []
-    for r in errata:
-        blocks.append(
-            f'<section class="dplit-erratum" id="erratum-{r["id"]}">'
-            f"<h2>{escape(r['place'])}: {escape(r['title'])}</h2>"
-            f"<dl><dt>Printed in</dt><dd>{escape(paper(r['slug']))}, "
-            f"{escape(r['place'])}; {chapter_link(r, 'see the chapter')}</dd>"
-            f'<dt>Severity</dt><dd><span class="dplit-severity">{escape(r["severity"])}</span></dd>'
-            f"{_in_numbers(r)}<dt>Corrected</dt><dd>{escape(r['corrected'])}</dd>"
-            f"<dt>What stands</dt><dd>{escape(_stands(r))}</dd></dl></section>"
-        )
-    return "\n".join([*lines, *(raw(block) for block in blocks), own_errata(changelog)])
+    told = [_severities(found), *blocks] if found else []
+    return "\n".join(map(raw, told)) or "No erratum is registered.\n"
 
 
-def differences_page(records: Sequence[Record], layout: Layout) -> str:
-    """Return the page that puts figures and tables beside their targets, a table a chapter."""
-    blocks = [OPENING]
-    told = [(r, rows) for r, rows in checked(records, layout) if rows]
-    told.sort(key=lambda pair: (_by_year(pair[0]["slug"]), _chapter_and_ours(pair[0])))
-    for slug, group in groupby(told, key=lambda pair: str(pair[0]["slug"])):
-        lines = []
-        for r, rows in group:
+def differences(records: Sequence[Record], layout: Layout, slug: str) -> str:
+    """Return the table that puts figures and tables of a chapter beside their targets."""
+    own = [record for record in records if record["slug"] == slug]
+    lines = []
+    for r, rows in sorted(checked(own, layout), key=lambda pair: _chapter_and_ours(pair[0])):
+        if rows:
             head = chapter_link(r, f"{r['place']}: {r['title']}")
             lines.append(f'<tr><th scope="rowgroup" colspan="{len(HEAD)}">{head}</th></tr>')
-            for row in rows:
-                lines.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>")
-        blocks += [f"## {paper(slug)}\n", raw(_table(HEAD, lines, "dplit-differences"))]
-    return "\n".join(blocks)
+        for row in rows:
+            lines.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>")
+    return raw(_table(HEAD, lines, "dplit-differences"))
 
 
-def page_of_tests(slug: str, records: Sequence[Record], tests: Sequence[MarkedTest]) -> str:
-    """Return the tests of one chapter's claims: per claim the list, then every source once."""
+def _anchors(slug: str, tests: Sequence[MarkedTest], own: Iterable[str]) -> dict[MarkedTest, str]:
+    mine = [test for test in tests if set(own) & set(test.claims)]
+    return {test: f"source-{number}" for number, test in enumerate(mine, start=1)}
+
+
+def tests_of(slug: str, records: Sequence[Record], tests: Sequence[MarkedTest]) -> str:
+    """Return the list of tests of each claim of a chapter."""
     own = {record["id"]: record for record in records if record["slug"] == slug}
-    mine = [test for test in tests if own.keys() & set(test.claims)]
-    anchor = {test.node: f"source-{number}" for number, test in enumerate(mine, start=1)}
-    lines = [
-        f"# Tests: {slug.replace('_', ' ')}\n",
-        "The tests of this chapter's claims. `make test` runs them; `make mutate` shows that each",
-        "fails when its function is wrong.\n",
-        "## By claim\n",
-    ]
+    anchor = {test.node: name for test, name in _anchors(slug, tests, own).items()}
+    blocks = []
     for record in sorted(own.values(), key=_chapter_and_ours):
-        identifier = record["id"]
         items = "".join(
             f'<li><a href="#{anchor[node]}"><code>{escape(node)}</code></a></li>'
             for node in record["tests"]
         )
         title = escape(f"{record['place']}: {record['title']}")
-        lines.append(
-            raw(
-                f'<div class="dplit-tests" id="test-{identifier}"><p>'
-                f'<a href="../{_page(record)}#{record["anchor"]}">{identifier}</a>, {title}'
-                f"</p><ul>{items}</ul></div>"
-            )
+        blocks.append(
+            f'<div class="dplit-tests" id="test-{record["id"]}"><p>'
+            f'<a href="../{_page(record)}#{record["anchor"]}">{record["id"]}</a>, {title}'
+            f"</p><ul>{items}</ul></div>"
         )
-    lines.append("## Source\n")
-    for file, group in groupby(mine, key=lambda test: test.file):
-        lines.append(f":::{{dropdown}} `{file.rpartition('/')[2]}`\n")
-        for test in group:
+    return "\n".join(map(raw, blocks))
+
+
+def sources(slug: str, records: Sequence[Record], tests: Sequence[MarkedTest]) -> str:
+    """Return the source of every test of a chapter's claims once, folded by file."""
+    own = [record["id"] for record in records if record["slug"] == slug]
+    lines = []
+    for file, group in groupby(_anchors(slug, tests, own).items(), key=lambda pair: pair[0].file):
+        lines.append(f"::::{{dropdown}} `{file.rpartition('/')[2]}`\n")
+        for test, anchor in group:
             fence = "`" * max(3, 1 + _longest_run(test.source))
-            lines.append(raw(f'<span id="{anchor[test.node]}"></span>'))
+            lines.append(raw(f'<span id="{anchor}"></span>'))
             lines.append(f"{fence}python\n{test.source}\n{fence}\n")
-        lines.append(":::\n")
+        lines.append("::::\n")
     return "\n".join(lines)
 
 
 def _longest_run(text: str) -> int:
-    longest = run = 0
-    for character in text:
-        run = run + 1 if character == "`" else 0
-        longest = max(longest, run)
-    return longest
+    return max(map(len, re.findall("`+", text)), default=0)
 
 
-def times_page(layout: Layout) -> str:
+def run_times(layout: Layout) -> str:
     """Return the run times of the chapters, their peak memory and their slowest cells."""
     rows = []
     for slug in sorted(layout.names(), key=_by_year):
         state = load_state(layout, slug)
         slow = "; ".join(f"{title} {seconds:.1f}" for title, seconds in state.get("slow", []))
         slow = slow.replace("|", "\\|")
-        peak = state.get("megabytes")
         rows.append(
             f"| [](chapters/{slug}) | {state['seconds']:.1f} | {state['cpu']:.1f} "
-            f"| {peak if peak else ''} | {slow} |"
+            f"| {state['megabytes']} | {slow} |"
         )
-    return "\n".join(
-        [
-            "---\nnosearch: true\n---\n",
-            "# Run times\n",
-            "Of the run that made these pages; two chapters at a time, one BLAS thread each. This",
-            "page alone differs between two builds of the same commit.\n",
-            "| chapter | seconds | CPU seconds | MB at most | slowest cells, by section: seconds |",
-            "|---|---:|---:|---:|---|",
-            *rows,
-            "",
-            *_claim_times(layout),
-            *_benchmarks(layout),
-        ]
-    )
+    head = "| chapter | seconds | CPU seconds | MB at most | slowest cells, by section: seconds |"
+    return "\n".join([head, "|---|---:|---:|---:|---|", *rows, ""])
 
 
-def _claim_times(layout: Layout) -> list[str]:
-    """Return the seconds of each claim as lines of a page, the slowest of a chapter first."""
-    lines = []
-    for slug in sorted(layout.names(), key=_by_year):
-        told = load_state(layout, slug).get("claims", {})
-        if told:
-            slow = sorted(told.items(), key=lambda pair: -pair[1])
-            rows = [f"| {{ref}}`{name} <{name.lower()}>` | {t:.1f} |" for name, t in slow]
-            lines += [f":::{{dropdown}} {paper(slug_of(slug))}: {len(rows)} claims\n"]
-            lines += ["| claim | seconds |", "|---|---:|", *rows, ":::\n"]
-    head = ["## Claims\n", "The cells from one claim to the next, in seconds of the same run.\n"]
-    return [*head, *lines] if lines else []
-
-
-def _benchmarks(layout: Layout) -> list[str]:
-    """Return the archived benchmarks as lines of a page; none if there is no archive."""
+def benchmarks(layout: Layout) -> str:
+    """Return the archived benchmarks."""
     told = read_json(layout.results / "benchmarks.json")
     if not told:
-        return []
+        return "No benchmark is archived.\n"
     rows = [
         f"| **{row['name']}**: {row['ours']} against {row['peer']} | {row['ours_seconds']:.3g} "
         f"| {row['peer_seconds']:.3g} | {row['ratio']:.3g} | {_aim(row)} |"
         for row in told["rows"]
     ]
-    return [
-        "## Benchmarks\n",
-        f"`make bench`, archived on {told['date']} ({told['machine']}). Seconds of the package and",
-        "of a peer, measured in turn in one run; the ratio says how many times faster the package",
-        "is, and the last column what we aim at.\n",
-        "| comparison | ours, s | peer, s | ratio | aim |",
-        "|---|---:|---:|---:|---:|",
-        *rows,
-        "",
-    ]
+    return "\n".join(
+        [
+            f"`make bench`, archived on {told['date']} ({told['machine']}). Seconds of the package",
+            "and of a peer, measured in turn in one run; the ratio says how many times faster the",
+            "package is, and the last column what we aim at.\n",
+            "| comparison | ours, s | peer, s | ratio | aim |",
+            "|---|---:|---:|---:|---:|",
+            *rows,
+            "",
+        ]
+    )
 
 
 def _aim(row: Mapping[str, Any]) -> str:
@@ -526,19 +470,8 @@ def proofs_page(proofs: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
         rows.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
     heads = ["what is proved", "step", "typical loss", "least", "on", "what would win it back"]
     counted = sum(map(len, proofs.values()))
-    return "\n".join(
-        [
-            "# Where proofs lose\n",
-            "A bound is a chain of steps, and each step may give something away. In the lessons of",
-            "this book proofs run: every line is computed, on many data sets, and here stand all",
-            "steps that are not equalities, first those at which most is lost. A loss is a share",
-            "of the largest line of its proof. The typical one is the median; where the least is",
-            "nothing no better constant exists. An equality that failed would have stopped the",
-            "build.\n",
-            raw(_table(heads, rows, "dplit-losses")) if rows else "No proof runs yet.\n",
-            f"{counted} proofs, {len(rows)} steps.\n",
-        ]
-    )
+    table = raw(_table(heads, rows, "dplit-losses")) if rows else "No proof runs yet.\n"
+    return f"{table}\n{counted} proofs, {len(rows)} steps.\n"
 
 
 def stand_ins(records: Sequence[Record]) -> str:
@@ -614,42 +547,40 @@ def decisions(layout: Layout) -> str:
     )
 
 
+@cache
+def _held(layout: Layout) -> tuple[list[Record], list[MarkedTest]]:
+    """Return the records in the order of the registry, each with its figures, and all tests."""
+    place = {name: number for number, name in enumerate(registered())}
+    records = read_json(layout.claims) or []
+    records.sort(key=lambda record: place.get(record["id"], len(place)))
+    drawn = {name: figures_of(_chapter(layout, name)) for name in layout.recorded()}
+    for record in records:
+        record["figures"] = drawn[layout.record(record["slug"])].get(record["anchor"], [])
+    return records, marked_tests(layout)
+
+
 def _chapter(layout: Layout, slug: str) -> dict[str, Any]:
     return read_json(layout.chapters / f"{slug}.ipynb") or {"cells": []}
 
 
-def write_pages(layout: Layout, records: Sequence[Record]) -> None:
-    """Write all generated pages into the book's folder; an unchanged page is not touched."""
-    from dplit.claims import load_registry
-
-    tests = marked_tests(layout)
-    place = {name: number for number, name in enumerate(load_registry())}
-    records = sorted(records, key=lambda record: place.get(record["id"], len(place)))
+def _scores(layout: Layout) -> str:
     minutes = {n: reading_minutes(layout.notebooks / f"{n}.ipynb") for n in layout.names()}
-    changes = layout.root / "CHANGELOG.md"
-    changelog = changes.read_text(encoding="utf-8") if changes.exists() else ""
-    drawn = {name: figures_of(_chapter(layout, name)) for name in layout.recorded()}
-    shown = [
-        {**r, "figures": drawn[layout.record(r["slug"])].get(r["anchor"], [])} for r in records
-    ]
-    pages = {
-        "claims.md": index_page(shown, layout.package),
-        "scoreboard.md": "\n".join([scoreboard(records, minutes), stand_ins(records)]).rstrip("\n")
-        + "\n",
-        "decisions.md": decisions(layout),
-        "differences.md": differences_page(records, layout),
-        "errata.md": errata_page(records, changelog),
-        "run_times.md": times_page(layout),
-    }
-    pages["where_proofs_lose.md"] = proofs_page(
-        {s: proofs_of(_chapter(layout, s)) for s in layout.names()}
-    )
-    tested = [slug_of(name) for name in layout.recorded()]
-    pages |= {f"tests/{slug}.md": page_of_tests(slug, records, tests) for slug in tested}
-    for name, text in pages.items():
-        path = layout.book / name
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            write_text(path, text)
-    for path in (layout.book / "tests").glob("*.md"):
-        if path.stem not in tested:
-            path.unlink()
+    return f"{scoreboard(_held(layout)[0], minutes)}\n{stand_ins(_held(layout)[0])}"
+
+
+#: What the directive can show, by name; the second argument is a chapter's slug.
+SHOWN: dict[str, Callable[[Layout, str], str]] = {
+    "verdicts": lambda layout, _: verdicts(_held(layout)[0]),
+    "index": lambda layout, _: index(_held(layout)[0], layout.package),
+    "errata": lambda layout, _: errata(_held(layout)[0]),
+    "differences": lambda layout, slug: differences(_held(layout)[0], layout, slug),
+    "tests": lambda layout, slug: tests_of(slug, *_held(layout)),
+    "sources": lambda layout, slug: sources(slug, *_held(layout)),
+    "run-times": lambda layout, _: run_times(layout),
+    "benchmarks": lambda layout, _: benchmarks(layout),
+    "proofs": lambda layout, _: proofs_page(
+        {slug: proofs_of(_chapter(layout, slug)) for slug in layout.names()}
+    ),
+    "scoreboard": lambda layout, _: _scores(layout),
+    "decisions": lambda layout, _: decisions(layout),
+}

@@ -1,16 +1,14 @@
-"""The pages of the package: one for each public module, with the claims that its functions bear."""
+"""The pages of the package: one for each public module; which claims it bears Sphinx adds."""
 
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
 from pathlib import Path
 
 from scripts.digest import both, module_file
 from scripts.files import write_text
-from scripts.layout import Layout, slug_of
+from scripts.layout import Layout
 from scripts.normalise import page_name
-from scripts.pages import escape, paper, raw
 
 #: Ends of the names of modules whose classes have bases of ours that the page tells too, and what
 #: scikit-learn gives every estimator, which it does not.
@@ -22,9 +20,6 @@ INHERITED = (
     "   :exclude-members: set_fit_request, set_score_request, set_predict_request, "
     "set_transform_request, set_partial_fit_request, set_inverse_transform_request\n"
 )
-
-#: The functions of a module that claims name: for each the notebooks, ids and places.
-Bearers = dict[str, list[tuple[str, str, str]]]
 
 
 def public_names(path: Path) -> set[str] | None:
@@ -68,40 +63,6 @@ def documented_modules(package: Path) -> list[str]:
     return sorted(told)
 
 
-def bearers(documented: list[str], layout: Layout) -> dict[str, Bearers]:
-    """Return what claims name, by the module on whose page it stands: notebook, id and place."""
-    from dplit import claims
-
-    found: dict[str, Bearers] = defaultdict(lambda: defaultdict(list))
-    for identifier, entry in claims.load_registry().items():
-        for function in entry["functions"]:
-            homes = [module for module in documented if function.startswith(module + ".")]
-            if homes:
-                told = (layout.record(entry["slug"]), identifier, entry["place"])
-                found[max(homes, key=len)][function].append(told)
-    return found
-
-
-def _claims_table(module: str, functions: Bearers) -> str:
-    rows = []
-    for function, told in functions.items():
-        links = ", ".join(
-            f'<a href="../chapters/{name}.html#{identifier.lower()}">{escape(place)}</a>'
-            for name, identifier, place in told
-        )
-        papers = {paper(slug_of(name)) for name, _, _ in told}
-        label = escape(function.removeprefix(module + "."))
-        link = f'<a href="#{function}"><code>{label}</code></a>'
-        whose = escape("; ".join(sorted(papers)))
-        rows.append(f"<tr><td>{link}</td><td>{links}</td><td>{whose}</td></tr>")
-    head = "<thead><tr><th>function</th><th>stands for</th><th>of</th></tr></thead>"
-    table = f"<table class='dplit-table'>{head}<tbody>{''.join(rows)}</tbody></table>"
-    inside = (
-        f"<summary>Claims in which these functions stand</summary><div class='dplit-scroll'>{table}"
-    )
-    return raw(f"<details>{inside}</div></details>")
-
-
 def _rooms(module: str, documented: list[str]) -> str:
     inside = [name for name in documented if name.startswith(module + ".")]
     if not inside:
@@ -129,13 +90,11 @@ def _inherited(module: str) -> str:
 
 def pages(package: Path) -> dict[str, str]:
     """Return the text of every page by the name of its file."""
-    documented = documented_modules(package)
-    borne, told = bearers(documented, Layout(package.parents[1])), {}
+    documented, told = documented_modules(package), {}
     for name in documented:
         members = "   :members:\n" + (_inherited(name) if name.endswith(WITH_BASES) else "")
         block = f"```{{eval-rst}}\n.. automodule:: {name}\n{members}```\n"
-        table = _claims_table(name, borne[name]) if name in borne else ""
-        parts = (f"# {page_name(name)}\n", table, block, _rooms(name, documented))
+        parts = (f"# {page_name(name)}\n", block, _rooms(name, documented))
         told[f"{page_name(name)}.md"] = "\n".join(part for part in parts if part)
     return told
 
@@ -144,9 +103,7 @@ def write_reference(layout: Layout) -> None:
     """Write the pages into the book's folder; an unchanged page is not touched."""
     folder, wanted = layout.book / "reference", pages(layout.package)
     for name, text in wanted.items():
-        path = folder / name
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            write_text(path, text)
+        write_text(folder / name, text)
     for path in folder.glob("*.md"):
         if path.name not in wanted:
             path.unlink()

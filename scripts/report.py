@@ -64,7 +64,7 @@ def look(layout: Layout) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return what each file of package, studies, scripts, benchmarks and tests holds, and for each
     function its lines of code, signature included, and its parameters but ``self``."""
     files, functions = [], []
-    for folder in ("src", "scripts", "benchmarks", "tests"):
+    for folder in ("src", "scripts", "book", "benchmarks", "tests"):
         for path in sorted((layout.root / folder).rglob("*.py")):
             place, source = path.relative_to(layout.root), path.read_text(encoding="utf-8")
             docstrings, code = counted(source)
@@ -97,14 +97,15 @@ def concepts(layout: Layout) -> dict[str, int]:
     """Return how many things of our own somebody meets who is new to the build, by their kind."""
     root = layout.root
     makefile = (root / "Makefile").read_text(encoding="utf-8")
-    scripts = [p.read_text(encoding="utf-8") for p in (root / "scripts").glob("*.py")]
+    own = [*(root / "scripts").glob("*.py"), *(root / "book").rglob("*.py")]
+    scripts = [path.read_text(encoding="utf-8") for path in own]
     told = "\n".join([*scripts, *(p.read_text("utf-8") for p in (root / "src").rglob("*.py"))])
     project = (root / "pyproject.toml").read_text(encoding="utf-8")
     marks = project.partition("\nmarkers = [")[2].partition("\n]")[0]
     return {
         "rules of make": len(re.findall(r"^[a-z-]+:.*##", makefile, re.MULTILINE)),
-        "scripts": len(scripts),
-        "classes in scripts": sum(len(re.findall(r"(?m)^class ", text)) for text in scripts),
+        "scripts and parts of the extension": len(scripts),
+        "classes in them": sum(len(re.findall(r"(?m)^class ", text)) for text in scripts),
         "kinds of output": len(set(re.findall(r"application/vnd\.dplit\.\w+", told))),
         "variables of the environment": len(set(re.findall(r"\bDPLIT_[A-Z_]+", told))),
         "marks of tests": len(re.findall(r'(?m)^  "', marks)),

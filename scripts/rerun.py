@@ -9,24 +9,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from scripts import digest, render
 from scripts.files import write_json, write_text
 from scripts.layout import Layout
 from scripts.marks import marked_tests, nodes_by_claim
 from scripts.normalise import join, normalise
 
-#: Extensions that document the package or keep what was read: a run has no such pages, and links to
-#: the book's.
-LEFT_OUT = (
-    "sphinx.ext.autodoc",
-    "sphinx.ext.autosummary",
-    "sphinx.ext.viewcode",
-    "numpydoc",
-    "scripts.docstrings",
-    "scripts.kept",
-)
 WORKS = "## Works cited\n\n```{bibliography}\n:filter: docname in docnames\n```\n"
 
 
@@ -74,19 +62,6 @@ def page(notebook: dict[str, Any], parameters: Mapping[str, Any]) -> dict[str, A
     return notebook
 
 
-def configuration(layout: Layout) -> str:
-    """Return the book's configuration without what documents the package."""
-    told = (
-        (layout.root / "_config.yml")
-        .read_text(encoding="utf-8")
-        .replace(render.FOOTER, render.footer(layout))
-    )
-    config: dict[str, Any] = yaml.safe_load(told)
-    inner = config["sphinx"]["config"]
-    inner["extensions"] = [name for name in inner["extensions"] if name not in LEFT_OUT]
-    return str(yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
-
-
 def render_run(layout: Layout, slug: str, name: str, notebook: dict[str, Any]) -> Path:
     """Write the page of a run to ``_build/runs/<name>.html`` and return it.
 
@@ -112,20 +87,13 @@ def render_run(layout: Layout, slug: str, name: str, notebook: dict[str, Any]) -
     kept = digest.archived_claims(layout, slug)
     normalise(notebook, slug, tested, layout.package, kept)
     write_json(stage / f"{name}.ipynb", page(notebook, parameters))
-    write_text(stage / "_config.yml", configuration(layout))
     write_text(stage / "_toc.yml", f"format: jb-book\nroot: {json.dumps(name)}\n")
-    shutil.copytree(layout.book / "_assets", stage / "book" / "_assets")
+    (stage / "book").mkdir()
     shutil.copy(layout.book / "references.bib", stage / "book")
     try:
-        _publish(render.sphinx(layout, stage, stage), runs, name)
+        render.sphinx(layout, stage, stage / "html")
+        left = shutil.ignore_patterns("index.html", "objects.inv", ".buildinfo")
+        shutil.copytree(stage / "html", runs, ignore=left, dirs_exist_ok=True)
     finally:
         shutil.rmtree(stage, ignore_errors=True)
     return runs / f"{name}.html"
-
-
-def _publish(site: Path, runs: Path, name: str) -> None:
-    """Put a run's page beside the others, which share scripts and styles with it."""
-    finished = site / f"{name}.html"
-    render.write_bundle(site, [finished])
-    left = shutil.ignore_patterns("index.html", "objects.inv", ".buildinfo")
-    shutil.copytree(site, runs, ignore=left, dirs_exist_ok=True)

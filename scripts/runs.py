@@ -9,13 +9,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from scripts import archives, chapters, claims, digest, execute, rerun
-from scripts.book import check_pairs, one_at_a_time
+from scripts import archives, chapters, claims, digest, execute, pairs, rerun
+from scripts.book import one_at_a_time
 from scripts.execute import Job, Outcome
 from scripts.files import BuildError, read_json, write_bytes, write_json
 from scripts.layout import Layout, slug_of
 from scripts.normalise import CLAIM, CURVES, PROVENANCE, outputs, records
-from scripts.offline import cut_network
 
 Say = Callable[[str], None]
 TAKES_ONE = ("-y", "--parameters_yaml", "-f", "--parameters_file", "-b", "--parameters_base64")
@@ -71,14 +70,12 @@ def chapter(layout: Layout, slug: str, arguments: Sequence[str], say: Say) -> No
         If there is no such chapter, an argument is malformed or the notebook fails; under
         ``DPLIT_STRICT`` also where a claim fails, once the page is there to be read.
     """
-    from dplit.claims import load_registry
-
     slug = layout.check_name(slug)
     name = run_name(slug, check_arguments(arguments))
     target = layout.build / "runs" / f"{name}.ipynb"
     with one_at_a_time(layout):
-        check_pairs(layout)
-        for fault in claims.faults(layout, load_registry()):
+        pairs.check(layout)
+        for fault in claims.faults(layout, claims.registered()):
             say(f"  the registry: {fault}")
         chapters.remove_leftovers(target.parent)
         job = Job(
@@ -142,7 +139,6 @@ def summary(told: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _run_one(layout: Layout, job: Job, say: Say) -> Outcome:
     ends: list[Outcome] = []
-    cut_network(layout)
     execute.run([job], layout, 1, lambda j: say(f"  {j.name}: running"), ends.append)
     outcome = ends[0]
     if not outcome.ok:
@@ -237,7 +233,7 @@ def paper(layout: Layout, slugs: Sequence[str], jobs: int, say: Say) -> None:
     """
     failures = []
     with one_at_a_time(layout):
-        check_pairs(layout)
+        pairs.check(layout)
         wanted = [layout.check_recorded(s) for s in slugs] or layout.recorded()
         for slug in wanted:
             digest.require_data(layout, slug)

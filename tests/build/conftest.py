@@ -189,13 +189,16 @@ def make_toy(root: Path) -> Toy:
     """Write the toy repository: the real scripts, package and configuration, two small chapters."""
     chapters = [path.parent.name for path in (ROOT / "src" / "dplit").glob("*/claims.yml")]
     left_out = shutil.ignore_patterns("__pycache__", "*.egg-info", *chapters, *UNUSED)
-    for folder in ("scripts", "src", "book/_assets"):
+    for folder in ("scripts", "src", "book/_assets", "book/_ext"):
         shutil.copytree(ROOT / folder, root / folder, ignore=left_out)
-    copied = ("_config.yml", "requirements.txt", "pyproject.toml", "book/references.bib")
+    copied = ["conf.py", "_config.yml", "requirements.txt", "pyproject.toml", "book/references.bib"]
+    copied += ["book/claims.md"]
     for name in (*copied, "README.md", "CITATION.cff", "LICENSE", "LICENSE-text"):
         _write(root / name, (ROOT / name).read_text(encoding="utf-8"))
     _write(root / "_toc.yml", TOC)
     _write(root / "book" / "intro.md", "# Toy book\n")
+    _write(root / "book" / "errata.md", "# Errata\n\n```{dplit} errata\n```\n")
+    _write(root / "book" / "run_times.md", "# Run times\n\n```{dplit} run-times\n```\n")
     _write(root / "book" / "bibliography.md", BIBLIOGRAPHY)
     for slug, prefix in (("alpha", "alp"), ("beta", "bet")):
         names = {"slug": slug, "prefix": prefix}
@@ -204,6 +207,8 @@ def make_toy(root: Path) -> Toy:
         _write(root / "src" / "dplit" / slug / "numbers.py", NUMBERS)
         _write(root / "src" / "dplit" / slug / "claims.yml", CLAIMS.format(**names))
         _write(root / "tests" / f"test_{slug}.py", TESTS.format(**names))
+        shown = f"```{{dplit}} tests {slug}\n```\n\n```{{dplit}} sources {slug}\n```\n"
+        _write(root / "book" / "tests" / f"{slug}.md", f"# Tests\n\n{shown}")
     pairs.sync(Layout(root))
     return Toy(root)
 

@@ -26,10 +26,14 @@ from scripts.files import BuildError, write_json
 from scripts.layout import Layout
 from scripts.normalise import CLAIM, CURVES, PROVENANCE
 
-MODULES = sorted(p.stem for p in (Path(__file__).parents[2] / "scripts").glob("[a-z]*.py"))
+ROOT = Path(__file__).parents[2]
+MODULES = [f"scripts.{path.stem}" for path in sorted((ROOT / "scripts").glob("[a-z]*.py"))]
+MODULES += [
+    f"dplit_book.{p.stem}" for p in sorted((ROOT / "book/_ext/dplit_book").glob("[a-z]*.py"))
+]
 
 
-@pytest.mark.parametrize("name", [f"scripts.{m}" for m in MODULES] + ["benchmarks.__main__"])
+@pytest.mark.parametrize("name", [*MODULES, "benchmarks.__main__"])
 def test_examples_in_docstrings_run(name: str) -> None:
     assert doctest.testmod(importlib.import_module(name)).failed == 0
 
@@ -211,7 +215,7 @@ def test_a_branch_that_no_test_takes_fails_the_suite_and_is_named(tmp_path: Path
 
 def outcome(tmp_path: Path, code: int, messages: str = "") -> Outcome:
     job = Job("toy", tmp_path / "toy.ipynb", tmp_path / "out.ipynb")
-    return Outcome(job, code, 1.0, 1.0, messages)
+    return Outcome(job, code, 1.0, 1.0, 1, messages)
 
 
 def test_a_failure_is_explained_by_its_cell_its_messages_or_its_signal(tmp_path: Path) -> None:

@@ -76,20 +76,6 @@ def test_imports_are_followed_through_the_package(
     assert found(package, source) == expected
 
 
-def test_a_name_is_followed_to_the_module_that_defines_it(package: Path) -> None:
-    (package / "_private.py").write_text("def f():\n    return 1\n\nclass C:\n    pass\n")
-    (package / "public.py").write_text("from dplit._private import f, C as D\n\ndef g(): ...\n")
-    (package / "erm" / "__init__.py").write_text("from ..public import f\n")
-    for module, name, home in (
-        ("dplit.public", "f", "dplit._private"),
-        ("dplit.public", "D", "dplit._private"),
-        ("dplit.public", "g", "dplit.public"),
-        ("dplit.erm", "f", "dplit._private"),
-        ("dplit._private", "f", "dplit._private"),
-    ):
-        assert digest.defining_module(module, name, package) == home
-
-
 def test_magic_lines_are_left_out_of_a_notebooks_code(tmp_path: Path) -> None:
     path = tmp_path / "a.ipynb"
     code = {"cell_type": "code", "source": ["%matplotlib inline\n", "!ls\n", "import dplit"]}

@@ -8,9 +8,8 @@ import pytest
 from bs4 import BeautifulSoup, Tag
 from docutils import nodes
 from docutils.utils import new_document
+from dplit_book import docstrings
 from sphinx import addnodes
-
-from scripts import docstrings
 
 REGISTRY = {
     "toy-thm1": {"place": "Theorem 1", "title": "Doubling", "functions": ["m.C", "m.C.f"]},

@@ -57,26 +57,6 @@ def test_unreadable_json_is_none(tmp_path: Path, content: str | None) -> None:
     assert files.read_json(path) is None
 
 
-def test_swap_puts_the_new_folder_in_place(tmp_path: Path) -> None:
-    for name in ("new", "html"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / name).write_text("")
-    files.swap_folder(tmp_path / "new", tmp_path / "html")
-    assert [str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*")] == ["html", "html/new"]
-
-
-def test_recover_undoes_half_a_swap_and_nothing_else(tmp_path: Path) -> None:
-    place, old = tmp_path / "html", tmp_path / "html.old"
-    old.mkdir()
-    files.recover_folder(place)
-    assert place.exists()
-    assert not old.exists()
-    old.mkdir()
-    files.recover_folder(place)
-    assert place.exists()
-    assert old.exists()
-
-
 def test_digests_name_files_relative_to_the_root_and_see_missing_ones(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("x")
     told = files.digest_files([tmp_path / "a", tmp_path / "b"], tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from bs4 import BeautifulSoup
 from dplit.claims import load_registry
 from scripts import pages
 from scripts.files import write_json
-from scripts.layout import Layout
+from scripts.layout import Layout, slug_of
 from scripts.marks import MarkedTest
 
 PACKAGE = Path(__file__).resolve().parents[2] / "src" / "dplit"
@@ -65,14 +66,14 @@ def test_figures_belong_to_the_anchors_above_them() -> None:
     found = pages.figures_of({"cells": cells})
     assert found == {"erm-b": ["fig-1", "fig-2"], "erm-c": ["fig-1", "fig-2"]}
     one = record("erm-a", functions=["dplit.streams.stream"], figures=["fig-1"])
-    soup = BeautifulSoup(pages.index_page([one], PACKAGE), "html.parser")
+    soup = BeautifulSoup(pages.index([one], PACKAGE), "html.parser")
     links = soup.select("div.dplit-functions a")
     assert [link["href"] for link in links][1:] == ["chapters/erm.html#fig-1"]
 
 
 def test_index_has_a_row_for_each_claim_with_what_the_filters_need() -> None:
     first = record("erm-a", functions=["dplit.streams.stream"])
-    soup = BeautifulSoup(pages.index_page([first, *RECORDS[1:]], PACKAGE), "html.parser")
+    soup = BeautifulSoup(pages.index([first, *RECORDS[1:]], PACKAGE), "html.parser")
     rows = soup.select("tr.dplit-row")
     assert [row["id"] for row in rows] == ["row-erm-a", "row-erm-b", "row-erm-c", "row-margin-a"]
     assert rows[2]["data-severity"] == "privacy-breaking"
@@ -92,10 +93,9 @@ def test_claims_stand_as_they_are_registered(layout: Layout) -> None:
     claims as they happen to be collected."""
     registered = [(slug, name) for slug in ("erm", "margin") for name in load_registry(slug)]
     collected = sorted(registered, key=lambda x: x[1])
-    told = [record(name, slug=slug, tests=[]) for slug, name in collected]
-    pages.write_pages(layout, told)
-    page = (layout.book / "claims.md").read_text(encoding="utf-8")
-    rows = [row["id"] for row in BeautifulSoup(page, "html.parser").select("tr.dplit-row")]
+    write_json(layout.claims, [record(name, slug=slug, tests=[]) for slug, name in collected])
+    shown = pages.SHOWN["index"](layout, "")
+    rows = [row["id"] for row in BeautifulSoup(shown, "html.parser").select("tr.dplit-row")]
     registered.sort(key=lambda x: (x[0], "-beyond-" in x[1]))
     assert rows == [f"row-{name}" for _, name in registered]
 
@@ -129,7 +129,7 @@ def test_what_is_folded_and_code_take_no_time_to_read(tmp_path: Path) -> None:
 
 
 def test_index_counts_by_verdict_and_status() -> None:
-    soup = BeautifulSoup(pages.index_page(RECORDS, PACKAGE), "html.parser")
+    soup = BeautifulSoup(pages.verdicts(RECORDS), "html.parser")
     rows = soup.select("table.dplit-counts tbody tr")
     counted = {
         row.th.text: [cell.text for cell in row.find_all("td")[:2]] for row in rows if row.th
@@ -138,13 +138,13 @@ def test_index_counts_by_verdict_and_status() -> None:
 
 
 def test_text_is_neither_markup_nor_a_formula() -> None:
-    text = pages.index_page(RECORDS, PACKAGE)
+    text = pages.index(RECORDS, PACKAGE)
     assert "Costs &#36;5 &amp; &lt;more&gt;" in text
     assert "$" not in text
 
 
 def test_errata_come_gravest_first_with_what_was_printed_and_what_stands() -> None:
-    soup = BeautifulSoup(pages.errata_page(RECORDS), "html.parser")
+    soup = BeautifulSoup(pages.errata(RECORDS), "html.parser")
     found = [section["id"] for section in soup.select("section.dplit-erratum")]
     assert found == ["erratum-erm-c", "erratum-erm-b"]
     told = soup.select("#erratum-erm-b dd")
@@ -153,7 +153,7 @@ def test_errata_come_gravest_first_with_what_was_printed_and_what_stands() -> No
 
 def test_errata_are_counted_by_severity_under_the_authors_names() -> None:
     other = record("margin-b", "erratum", slug="margin", severity="cosmetic", corrected="z")
-    soup = BeautifulSoup(pages.errata_page([*RECORDS, other]), "html.parser")
+    soup = BeautifulSoup(pages.errata([*RECORDS, other]), "html.parser")
     rows = [[c.text for c in row.find_all(["th", "td"])] for row in soup.select("table tr")]
     assert rows == [
         ["paper", "privacy-breaking", "cosmetic", "all"],
@@ -166,15 +166,15 @@ def test_errata_are_counted_by_severity_under_the_authors_names() -> None:
 def test_formulas_are_typeset_in_every_column() -> None:
     texts = {key: f"{key} $x_1 < \\eps$" for key in ("title", "corrected", "note")}
     told = [record("erm-a", "erratum", severity="cosmetic", **texts)]
-    index = BeautifulSoup(pages.index_page(told, PACKAGE), "html.parser")
-    errata = BeautifulSoup(pages.errata_page(told), "html.parser")
+    index = BeautifulSoup(pages.index(told, PACKAGE), "html.parser")
+    errata = BeautifulSoup(pages.errata(told), "html.parser")
     for soup, count in ((index, 2), (errata, 3)):
         assert [m.text for m in soup.select("span.math")] == [r"\(x_1 < \eps\)"] * count
     assert index.select_one("option[value=erm]").text == "Nie and Wang (2017)"
 
 
 def test_errata_page_without_errata_says_so() -> None:
-    assert "No erratum" in pages.errata_page(RECORDS[:1])
+    assert "No erratum" in pages.errata(RECORDS[:1])
 
 
 REFUTED = {"method": "refute", "how": "two records, $x$", "measured": 2.0, "expected": 0.53333}
@@ -188,7 +188,7 @@ def test_an_erratum_shows_its_counterexample_in_numbers() -> None:
         record("erm-b", "erratum", severity="cosmetic", checks=[first, REFUTED, later]),
         record("erm-c", "erratum", severity="cosmetic", checks=[first]),
     ]
-    soup = BeautifulSoup(pages.errata_page(shown), "html.parser")
+    soup = BeautifulSoup(pages.errata(shown), "html.parser")
     one, other = soup.select("section.dplit-erratum")
     (line,) = [dt.find_next("dd").text for dt in one.select("dt") if dt.text == "In numbers"]
     assert line.startswith("2, where the paper says 0.533: two records, ")
@@ -217,8 +217,7 @@ def test_figures_stand_beside_their_targets(layout: Layout) -> None:
         record("margin-none", kind="figure", slug="margin"),
         record("margin-l", slug="margin", checks=[exact]),
     ]
-    text = pages.differences_page(shown, layout)
-    assert "## Nie and Wang (2017)" in text
+    text = "".join(pages.differences(shown, layout, slug) for slug in ("erm", "margin"))
     soup = BeautifulSoup(text, "html.parser")
     cells = [[td.text for td in row.select("td")] for row in soup.select("tbody tr")]
     assert [row[1:] for row in cells if row] == [
@@ -234,21 +233,21 @@ def test_figures_stand_beside_their_targets(layout: Layout) -> None:
 
 
 def test_our_own_errors_are_those_of_the_changelog() -> None:
-    """Kills a heading of the changelog that moved, and a section that is cut or runs on."""
-    changelog = (Path(__file__).parents[2] / "CHANGELOG.md").read_text(encoding="utf-8")
-    told = pages.own_errata(changelog)
-    assert told.count("\n### ") == 2
-    assert "a count published for replacing a record" in told
-    assert "`SECURITY.md` says what a release is" in told  # the last of its section
-    assert "erratum to conditional" in told
-    assert "### Tools and defaults" not in told
-    assert pages.own_errata("# Changelog\n\n### Book\n\n- x\n") == ""
+    """Kills a heading of the changelog that moved: the page includes what stands between them."""
+    root = Path(__file__).parents[2]
+    changelog = (root / "CHANGELOG.md").read_text(encoding="utf-8")
+    heads = [line for line in changelog.splitlines() if line.startswith("###")]
+    assert heads[-3:] == ["### Security", "### Tools and defaults", "### Verdicts"]
+    assert len(heads) == len(set(heads))
+    page = (root / "book" / "errata.md").read_text(encoding="utf-8")
+    assert all(f'"{head}"' in page for head in heads[-3:])
 
 
 def test_tests_page_shows_each_source_once_and_links_it_from_its_claims() -> None:
     shared = MarkedTest("tests/test_a.py", "test_one", ("erm-a", "erm-b"), "x = '```'", 1)
     other = MarkedTest("tests/test_b.py", "test_two", ("margin-a",), "assert 1", 1)
-    text = pages.page_of_tests("erm", RECORDS, [shared, other])
+    both = [part("erm", RECORDS, [shared, other]) for part in (pages.tests_of, pages.sources)]
+    text = "\n".join(both)
     assert text.count("x = '```'") == 1
     assert "````python" in text
     assert "assert 1" not in text
@@ -277,25 +276,15 @@ def layout(tmp_path: Path) -> Layout:
     return Layout(tmp_path)
 
 
-def test_pages_are_written_and_left_alone_when_equal(layout: Layout) -> None:
-    stale = layout.book / "tests" / "gone.md"
-    stale.parent.mkdir(parents=True)
-    stale.write_text("")
-    pages.write_pages(layout, RECORDS)
-    names = sorted(str(p.relative_to(layout.book)) for p in layout.book.rglob("*.md"))
-    assert names == [
-        *("claims.md", "decisions.md", "differences.md", "errata.md"),
-        *(
-            "run_times.md",
-            "scoreboard.md",
-            "tests/erm.md",
-            "tests/margin.md",
-            "where_proofs_lose.md",
-        ),
-    ]
-    before = {p: p.stat().st_mtime_ns for p in layout.book.rglob("*.md")}
-    pages.write_pages(layout, RECORDS)
-    assert before == {p: p.stat().st_mtime_ns for p in layout.book.rglob("*.md")}
+def test_every_part_of_the_records_is_shown_on_a_page_of_its_own() -> None:
+    """Kills a part that no page shows, and a chapter whose tests have no page."""
+    root = Path(__file__).parents[2]
+    pages_of = [path.read_text(encoding="utf-8") for path in (root / "book").rglob("*.md")]
+    asked = re.findall(r"^```\{dplit\} (\S+) ?(\w*)$", "\n".join(pages_of), re.MULTILINE)
+    assert {name for name, _ in asked} == set(pages.SHOWN)
+    recorded = {slug_of(name) for name in Layout(root).recorded()}
+    for part in ("tests", "sources", "differences"):
+        assert {slug for name, slug in asked if name == part} == recorded
 
 
 def test_decisions_and_costs_are_those_of_the_archived_run(layout: Layout) -> None:
@@ -327,21 +316,10 @@ def test_decisions_and_costs_are_those_of_the_archived_run(layout: Layout) -> No
     assert "archived on 2026-11-28 at commit 45999fc8a28e." in text
 
 
-def test_run_times_are_kept_out_of_the_search(layout: Layout) -> None:
-    text = pages.times_page(layout)
-    assert text.startswith("---\nnosearch: true\n---\n")
-    assert "| [](chapters/erm) | 2.5 | 1.2 | 321 | A bound 1.5; Proof 0.5 |" in text
-    assert "Benchmarks" not in text
-
-
-def test_seconds_of_claims_are_told_by_chapter(layout: Layout) -> None:
-    assert "## Claims" not in pages.times_page(layout)  # of a run that did not tell
-    told = {**RAN, "claims": {"erm-a": 0.25, "erm-B": 2.0}}
-    write_json(layout.build / "state" / "erm.json", told)
-    text = pages.times_page(layout)
-    assert "dropdown} Nie and Wang (2017): 2 claims" in text
-    rows = "| {ref}`erm-B <erm-b>` | 2.0 |\n| {ref}`erm-a <erm-a>` | 0.2 |"
-    assert rows in text
+def test_run_times_have_a_row_a_chapter(layout: Layout) -> None:
+    row = "| [](chapters/erm) | 2.5 | 1.2 | 321 | A bound 1.5; Proof 0.5 |"
+    assert row in pages.run_times(layout)
+    assert "No benchmark" in pages.benchmarks(layout)
 
 
 def test_archived_benchmarks_are_shown_with_date_and_machine(layout: Layout) -> None:
@@ -350,7 +328,7 @@ def test_archived_benchmarks_are_shown_with_date_and_machine(layout: Layout) -> 
     rows.append({"name": "map", "ours": "a", "peer": "b", **seconds})
     told = {"date": "2026-01-02", "machine": "two cores", "rows": rows}
     write_json(layout.results / "benchmarks.json", told)
-    text = pages.times_page(layout)
+    text = pages.benchmarks(layout)
     assert "archived on 2026-01-02 (two cores)" in text
     for aim in ("7", "9.5 (missed)", ""):
         assert f"| **map**: a against b | 0.5 | 4 | 8 | {aim} |" in text

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 from docutils import nodes
-
-from scripts import kept
+from dplit_book import kept
 
 PAGES = ["book/intro", "book/reference/erm", "book/chapters/erm"]
 
@@ -23,11 +22,11 @@ def app(tmp_path: Path) -> Any:
     labels = {"a": ("book/intro", "a", "A label")}
     std, works = {"labels": labels, "kinds": {"x", "y"}}, [SimpleNamespace(key="warner1965")]
     env = SimpleNamespace(
+        _search_index_index_entries={},
         all_docs=dict.fromkeys(PAGES),
         titles={"book/intro": nodes.title("", "A book")},
         toctree_includes={"book/intro": PAGES[1:]},
         domaindata={"std": std, "cite": {"citations": works}},
-        _search_index_index_entries={},
         mystnb_config=SimpleNamespace(output_folder=str(tmp_path / "out")),
     )
     config = SimpleNamespace(bibtex_bibfiles=["works.bib"])
@@ -75,6 +74,7 @@ def test_the_search_keeps_the_index_entries_of_pages_that_are_not_written_again(
     """Kills a search that loses the claims of unchanged pages, and an order of its own."""
     written = {"book/reference/erm": [("a claim", "index-1", "main")], "book/intro": []}
     app.env._search_index_index_entries = dict(written)
+    app.builder = SimpleNamespace(indexer=None)
     kept.on_finished(app, None)
     app.env._search_index_index_entries = {}
     kept.on_updated(app, app.env)

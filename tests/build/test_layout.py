@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts import book, render, runs
+from scripts import book, runs
 from scripts.files import BuildError
 from scripts.layout import Layout
 
@@ -24,7 +24,6 @@ def test_what_teaches_and_what_records(layout: Layout) -> None:
     """Kills a lesson that is archived, and a record that is held to a lesson's measures."""
     assert layout.lessons() == ["basics", "taught"]
     assert layout.recorded() == ["ours", "taught_supplement", "waiting_supplement"]
-    assert layout.untaught() == ["waiting"]
     assert [layout.record(s) for s in ("ours", "taught")] == ["ours", "taught_supplement"]
     assert layout.archive("taught_supplement") == layout.results / "taught.json"
 
@@ -46,11 +45,3 @@ def test_a_slug_without_a_lesson_names_its_supplement(layout: Layout) -> None:
     ):
         with pytest.raises(BuildError, match=refused):
             command()
-
-
-def test_the_old_address_of_a_paper_without_a_lesson_leads_on(layout: Layout) -> None:
-    """Kills a page that forgets the anchor, and one that takes a lesson's place."""
-    render.write_moved(layout, layout.html)
-    (page,) = layout.html.rglob("*.html")
-    assert page == layout.html / "book" / "chapters" / "waiting.html"
-    assert 'location.replace("waiting_supplement.html" + location.hash)' in page.read_text()

@@ -61,7 +61,7 @@ def any_form(monkeypatch: pytest.MonkeyPatch) -> None:
         (
             {},
             [
-                "toy records toy-thm1, not registered there",
+                "notebooks/toy.md records toy-thm1, not registered there",
                 "tests/test_toy.py::test_x marks toy-thm1, not registered",
             ],
         ),

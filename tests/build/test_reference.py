@@ -29,10 +29,8 @@ def test_a_module_has_a_page_unless_its_rooms_face_gives_all_its_names(tmp_path:
     assert found == ["dplit.room", "dplit.room.deep.inner", "dplit.room.own"]
 
 
-def test_a_page_links_its_functions_to_their_claims() -> None:
+def test_a_page_describes_its_module() -> None:
     page = reference.pages(PACKAGE)["erm.stability.md"]
-    assert 'href="../chapters/erm_supplement.html#erm-thm2">Theorem 2</a>' in page
-    assert 'href="#dplit.erm.stability.lipschitz_stability"' in page
     assert ".. automodule:: dplit.erm.stability\n   :members:\n" in page
 
 

@@ -1,4 +1,4 @@
-"""Lead from the package's pages to the chapters: a Sphinx extension, listed in ``_config.yml``.
+"""Lead from the package's pages to the chapters.
 
 Each function that a claim names ends in a line with the claim, and an id in a docstring is a link.
 """
@@ -12,6 +12,8 @@ from typing import Any
 
 from docutils import nodes
 from sphinx import addnodes
+
+from scripts.claims import registered
 
 Registry = Mapping[str, Mapping[str, Any]]
 
@@ -112,16 +114,13 @@ def add_lines(tree: nodes.document, registry: Registry, page: str) -> None:
 
 def on_read(app: Any, tree: nodes.document) -> None:
     """Put the links into a page of the package."""
-    from dplit import claims
-
     page = app.env.docname
     if page.startswith(FOLDER):
-        registry = claims.load_registry()
+        registry = registered()
         link_ids(tree, registry, page)
         add_lines(tree, registry, page)
 
 
-def setup(app: Any) -> dict[str, bool]:
-    """Register the extension with Sphinx."""
+def setup(app: Any) -> None:
+    """Register with Sphinx."""
     app.connect("doctree-read", on_read)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""What Sphinx keeps between two builds, and when it may: an extension, listed in ``_config.yml``.
+"""What Sphinx keeps between two builds, and when it may.
 
 Sphinx reads a page again when its file has changed, and writes again what it has read. Two things
 it cannot see. The pages of the package are made from sources and registries that their files do not
@@ -15,7 +15,7 @@ from typing import Any
 
 from docutils import nodes
 
-from scripts.docstrings import FOLDER
+from dplit_book.docstrings import FOLDER
 from scripts.files import digest_bytes, digest_files, read_json, write_json
 
 
@@ -50,7 +50,8 @@ def shared(app: Any) -> str:
     others = {name: held for name, held in env.domaindata.items() if name != "cite"}
     names = ["_toc.yml", *app.config.bibtex_bibfiles]
     files = [*glued.rglob("*.glue.json"), *(Path(app.srcdir) / name for name in names)]
-    told = [env.titles, env.toctree_includes, others, works, digest_files(files, glued)]
+    shown = digest_files(files, Path(app.srcdir))
+    told = [env.titles, env.toctree_includes, others, works, shown]
     return digest_bytes(text(told).encode())
 
 
@@ -96,14 +97,13 @@ def on_collected(app: Any) -> Sequence[Any]:
 
 def on_finished(app: Any, error: Exception | None) -> None:
     """Keep the index entries that the search knows."""
-    if error is None:
+    if error is None and hasattr(app.builder, "indexer"):
         write_json(searched(app), app.env._search_index_index_entries)
 
 
-def setup(app: Any) -> dict[str, bool]:
-    """Register the extension with Sphinx."""
+def setup(app: Any) -> None:
+    """Register with Sphinx."""
     app.connect("env-get-outdated", on_outdated)
     app.connect("html-collect-pages", on_collected)
     app.connect("build-finished", on_finished)
     app.connect("env-updated", on_updated, priority=900)  # once labels of works are known
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
