@@ -88,7 +88,7 @@ def test_integers_and_floats_of_the_same_steps_are_the_same_release() -> None:
 
 
 def test_large_sums_are_added_in_integers_and_clamped_not_refused() -> None:
-    """Beyond 2^53 steps the sum is exact, and rounded after the noise; beyond 2^61 it is 2^61.
+    """Beyond 2^53 steps the sum is exact, and rounded after the noise; beyond 2^61 it is 2^61 - 1.
 
     Kills an addition in floats, where neighbours one step apart would be the same number, and an
     exception that tells of a private sum.

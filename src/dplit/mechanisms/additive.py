@@ -38,9 +38,9 @@ from dplit.mechanisms.exact import (
 
 _Integers = NDArray[np.int64]
 
-#: Sums beyond it count as this much, and results as twice as much: nothing is refused for what a
-#: private sum is, and clamping moves two sums no further apart.
-_LARGEST_SUM = 1 << 61
+#: Sums beyond it count as this much, results as at most twice as much: nothing is refused for what
+#: a private sum is, and clamping moves two sums no further apart.
+_LARGEST_SUM = (1 << 61) - 1  # with the largest noise, below 2^63
 
 #: Between them, all whole numbers of steps are normal floats.
 _STEPS = (2.0**-900, 2.0**900)
@@ -124,7 +124,7 @@ class _Noise:
         ----------
         value : array_like of whole numbers
             Sums in grid steps, of any shape, as integers, floats or complex numbers with whole
-            parts. Parts beyond 2^61 count as 2^61.
+            parts. Parts of 2^61 and more count as 2^61 - 1.
         step : float
             The grid's step in the units of the data: a power of two. The scale of the noise must be
             below 2^50 steps (divided by the number of coordinates where they share a radius).
