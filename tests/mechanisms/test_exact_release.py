@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from dplit.audit import ledger
-from dplit.mechanisms import Cube, GammaNorm, Gaussian, Laplace, Polydisc, gaussian_epsilon
+from dplit.mechanisms import gaussian_epsilon
+from dplit.mechanisms.additive import Cube, GammaNorm, Gaussian, Laplace, Polydisc
 from dplit.mechanisms.bits import system_words, words_of
 from dplit.mechanisms.exact import rounded_laplace, rounded_normal
 from dplit.streams import stream

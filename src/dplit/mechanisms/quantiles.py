@@ -33,7 +33,6 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,8 +40,6 @@ from scipy.special import ndtri
 
 from dplit._checks import Array
 from dplit._numerics.fixed_point import minus_log, normal_density, normal_tail
-
-Law = Literal["normal", "exponential"]
 
 _DEGREE = 7
 _PIECE_BITS = 6
