@@ -220,6 +220,30 @@ def gamma_radius(words: list[int], root: bool, normal: int | None) -> mpmath.mpf
     return mpmath.sqrt(2 * total) if root else total
 
 
+@pytest.mark.parametrize(("count", "odd", "root"), [(1, False, False), (1, True, True)])
+def test_radii_in_floats_are_within_their_bounds(count: int, odd: bool, root: bool) -> None:
+    """Kills a relative bound 7 times as small, at both ends of what the words leave open."""
+    rows = 400
+    words = many_words(rows * (count + odd), f"exact-radii-{count}-{odd}").tolist()
+    radii = exact._Radii(
+        Fraction(1), rows, exponentials=count, normal=odd, root=root, words=Script(words)
+    )
+    worst = 0.0
+    with mpmath.workdps(40):
+        for row, (value, relative) in enumerate(zip(radii.values, radii.relative, strict=True)):
+            if not math.isfinite(relative):
+                continue
+            for end in (0, 1):
+                total = -mpmath.log(mpmath.ldexp((words[row] >> 1) + end, -63))
+                if odd:
+                    p = mpmath.ldexp((words[rows + row] >> 1) + end, -63)
+                    total += mpmath.erfinv(1 - p) ** 2
+                true = mpmath.sqrt(2 * total) if root else total
+                missing = abs(float(true - mpmath.mpf(float(value))))
+                worst = max(worst, missing / float(relative * value))
+    assert 0.15 < worst < 1.0
+
+
 def test_vectors_are_what_mpmath_makes_of_their_words() -> None:
     """Radii of 1 to 101 variates, with and without a normal one, at 2^30 and 2^40 steps.
 
