@@ -276,6 +276,18 @@ def test_vectors_are_what_mpmath_makes_of_their_words() -> None:
                     assert abs(k) == int(mpmath.nint(x))
 
 
+def test_a_radius_without_a_bound_learns_more_bits() -> None:
+    """Kills a radius that is never lengthened: its word is 0, so that it is above 9 and open."""
+    own, scale = 0x5555555555555554, 2.0**30
+    for more in (1, 12345, 2**63):
+        script = Script([0, own, 7, more])  # the radius, the coordinate, and more of the two
+        (k,) = exact._gamma_norm(1, 1, Fraction(scale), script).ravel().tolist()
+        with mpmath.workdps(60):
+            radius = mpmath.sqrt(-2 * mpmath.log(mpmath.ldexp(more + mpmath.mpf(1) / 2, -127)))
+            p = mpmath.ldexp((own >> 1) * mpmath.mpf(2) ** 64 + 7.5, -127)
+            assert k == int(mpmath.nint(scale * radius * mpmath.sqrt(2) * mpmath.erfinv(1 - p)))
+
+
 def test_a_point_on_the_circle_is_decided_by_its_further_bits() -> None:
     """(3/5, 4/5) is no binary number: two words leave it open on which side of the circle it is."""
     x, y = (3 << 63) // 5, (4 << 63) // 5
