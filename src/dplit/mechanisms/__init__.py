@@ -1,8 +1,9 @@
 """Noise and its calibration: exact Gaussian profiles, samplers, and private selection.
 
 Every privacy or noise argument is keyword-only and validated.  The calibration functions take
-scalars or arrays, which broadcast; all-scalar input gives a float.  The samplers draw
-floating-point noise: it is research noise, not a release (see :mod:`dplit.mechanisms.secure`).
+scalars or arrays, which broadcast; all-scalar input gives a float.  The frozen values of
+:mod:`dplit.mechanisms.additive` add noise to whole sums on a grid, exactly: it may be released.
+The samplers that end in ``_noise`` draw floating-point noise: it is research noise, not a release.
 """
 
 from __future__ import annotations

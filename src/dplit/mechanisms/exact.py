@@ -1,0 +1,412 @@
+r"""Noise in whole grid steps, exact: what is drawn is round(Z) for a real Z of the stated law.
+
+Let s be a whole number, that of a sum on a grid, and Z the real noise of a mechanism whose
+guarantee is proved. Then s + round(Z) = round(s + Z): adding s shifts real numbers and the
+boundaries between whole numbers alike. The release is a function of the real-valued mechanism's
+output, and inherits its guarantee, exactly and in every composition, adaptive or not.
+
+Ziv's test: a draw is computed in float64 with a proved bound on its error
+(:mod:`dplit.mechanisms.quantiles`). Where that leaves two whole numbers, it is decided in whole
+numbers with more bits *of the same* variates (:mod:`dplit.mechanisms.variates`). What is drawn is a
+function of the random words alone: no library, machine or choice of path has a part in it.
+
+Every variate is symmetric: a random sign times a quantile of a uniform number, or that number.
+Vectors share a radius:
+
+- density :math:`e^{-\|z\|_2}` on :math:`R^d`: :math:`z=\sqrt{2W}\,g` with independent standard
+  normal coordinates g and :math:`2W` chi-square with d + 1 degrees of freedom, since both have the
+  characteristic function :math:`(1+\|t\|^2)^{-(d+1)/2}`;
+- density :math:`e^{-\max}`: :math:`z=Wv`, where v is uniform in the unit ball of the norm in n real
+  dimensions and W follows Gamma(n + 1). In a disc, v is a point of the square that lies in it.
+
+W is a sum of exponential variates (and half a squared normal one where d is even).
+
+A tie has probability 0 and is rounded away from zero. The time of a draw depends on the noise and
+on public numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplit._checks import Array, check_integer, check_positive, quiet
+from dplit.mechanisms.bits import Words, words_of
+from dplit.mechanisms.quantiles import exponential_table, normal_table
+from dplit.mechanisms.variates import Constant, Factor, Law, Radius, Uniform, whole_number
+
+#: A number that is taken as the rational that it is.
+Rational = float | Fraction
+
+_Integers = NDArray[np.int64]
+
+_Shape = int | tuple[int, ...]
+
+#: Scale of the noise in steps, times the number of variates in its radius, from which on steps are
+#: too small: nearly every draw would take the slow path.
+MOST_STEPS = 2.0**50
+
+#: Noise beyond it, which has no probability to speak of, counts as this much.
+_LARGEST = 3 << 61
+
+_BLOCK = 8192
+_U = 2.0**-53
+_BELOW_ONE = 1.0 - _U
+_NEAR_CIRCLE = 2.0**-48
+
+
+def as_rational(name: str, value: object, *, most: float = MOST_STEPS) -> Fraction:
+    """Return a positive scale in steps as the rational that it is; ``most`` bounds it."""
+    number = check_positive(name, value)
+    if number >= most:
+        raise ValueError(
+            f"{name} must be below {most:.4g} grid steps (take a coarser step), got {number!r}"
+        )
+    return value if isinstance(value, Fraction) else Fraction(number)
+
+
+def _floats(law: Law, words: NDArray[np.uint64]) -> tuple[Array, Array]:
+    """Return variates of one block in float64, and bounds on their errors."""
+    p = (words >> np.uint64(1)).astype(np.float64)
+    p *= 2.0**-63
+    if law == "uniform":
+        return p, _U * p + 2.0**-63
+    np.minimum(p, _BELOW_ONE, out=p)
+    if law == "normal":
+        table, p = normal_table(), 0.5 * p
+        bounds = table.normal_bounds
+    else:
+        table = exponential_table()
+        bounds = table.exponential_bounds
+    value, rest, row = table.evaluate(p)
+    value += rest
+    error = bounds.take(row, mode="clip")
+    np.multiply(value, _U, out=rest)
+    error += np.abs(rest, out=rest)
+    return value, error
+
+
+def exponential_floats(words: NDArray[np.uint64]) -> tuple[Array, Array]:
+    """Return standard exponential variates of words in float64, and bounds on their errors."""
+    value, error = np.empty(words.size), np.empty(words.size)
+    for start in range(0, words.size, _BLOCK):
+        block = slice(start, start + _BLOCK)
+        value[block], error[block] = _floats("exponential", words[block])
+    return value, error
+
+
+class _Radii:
+    """Radii of several vectors in float64 with relative errors, and exactly where asked."""
+
+    def __init__(
+        self, scale: Fraction, rows: int, *, exponentials: int, normal: bool, root: bool,
+        words: Words,
+    ) -> None:  # fmt: skip
+        self._scale, self._root, self._draw = scale, root, words
+        self._uniforms = words(rows * exponentials).reshape(rows, exponentials)
+        self._normals = words(rows) if normal else None
+        self._exact: dict[int, Radius] = {}
+        self.values, self.relative = self._approximately()
+
+    def _approximately(self) -> tuple[Array, Array]:
+        total, error = _sums(self._uniforms)
+        if self._normals is not None:
+            value, own = _floats("normal", self._normals)
+            half = 0.5 * value * value
+            total += half
+            error += value * own + 0.5 * own * own + 3 * _U * half
+        relative = error / total + 2 * _U
+        if self._root:
+            total = np.sqrt(2.0 * total)  # the error of a root is half as large, or nearly
+        relative = relative * (1 + 2.0**-10) + 3 * _U
+        relative[~(relative < 2.0**-12)] = math.inf
+        return total * float(self._scale), relative
+
+    def exact(self, row: int) -> Radius:
+        """Return one of the radii with all that is known of it."""
+        if row not in self._exact:
+            variates = [Uniform(int(w) >> 1, 63, self._draw) for w in self._uniforms[row]]
+            normal = None
+            if self._normals is not None:
+                normal = Uniform(int(self._normals[row]) >> 1, 63, self._draw)
+            self._exact[row] = Radius(self._scale, variates, normal, self._root)
+        return self._exact[row]
+
+
+def _sums(words: NDArray[np.uint64]) -> tuple[Array, Array]:
+    """Row sums of exponential variates and bounds on their errors, those of the sum included.
+
+    Parts of 2^-30 add exactly; what is below adds with errors below n^2 u 2^-30.
+    """
+    value, error = exponential_floats(words.ravel())
+    value, error = value.reshape(words.shape), error.reshape(words.shape)
+    coarse = np.floor(value * 2.0**30) * 2.0**-30
+    n = words.shape[1]
+    total = coarse.sum(axis=1) + (value - coarse).sum(axis=1)
+    return total, error.sum(axis=1) * (1 + 2 * n * _U) + _U * (2 * total + n * n * 2.0**-30)
+
+
+def _rounded(
+    law: Law, words: NDArray[np.uint64], values: Array, relative: Array | float,
+    factor: Callable[[int], Factor], draw: Words, known: dict[int, Uniform] | None = None,
+    *, check: bool = False,
+) -> _Integers:  # fmt: skip
+    """Return whole numbers: a sign (the last bit of a word) times ``round(factor variate)``.
+
+    ``values`` are the factors in float64, right to ``relative`` of themselves, one for each word or
+    of shape (1,); ``factor(i)`` is the exact one, and ``known`` has uniform numbers of which more
+    than their word is known. With ``check`` all are decided in whole numbers.
+    """
+    result = np.empty(words.size, np.int64)
+    shared = values.size == 1
+    for start in range(0, words.size, _BLOCK):
+        block = slice(start, start + _BLOCK)
+        x, error = _floats(law, words[block])
+        scale = values if shared else values[block]
+        x *= scale
+        error *= scale
+        slack = relative if isinstance(relative, float) else relative[block]
+        error += np.abs(x) * (slack + 3 * _U)
+        error *= 1 + 2.0**-10
+        k = np.rint(x)
+        sure = 0.5 - np.abs(x - k) > error  # both differences are exact where it matters
+        whole = k.astype(np.int64)
+        for i in range(len(sure)) if check else np.flatnonzero(~sure).tolist():
+            low, high = -1, None
+            if not check and math.isfinite(error[i]):
+                middle, half = Fraction(x[i]) - Fraction(1, 2), Fraction(error[i])
+                low, high = max(math.ceil(middle - half) - 1, -1), math.ceil(middle + half)
+            at = start + i
+            uniform = (known or {}).get(at) or Uniform(int(words[at]) >> 1, 63, draw)
+            whole[i] = min(whole_number(law, uniform, factor(at), low, high), _LARGEST)
+        sign = (words[block] & np.uint64(1)).astype(np.int64)
+        result[block] = whole * (1 - 2 * sign)
+    return result
+
+
+def _shape(size: _Shape) -> tuple[int, ...]:
+    entries = size if isinstance(size, tuple) else (size,)
+    return tuple(check_integer("size", entry, minimum=0) for entry in entries)
+
+
+@quiet
+def _independent(
+    law: Law, size: _Shape, scale: Fraction, draw: Words, *, check: bool = False
+) -> _Integers:
+    shape = _shape(size)
+    constant = Constant(scale)
+    words = draw(math.prod(shape))
+    return _rounded(
+        law, words, np.array([float(scale)]), _U, lambda _: constant, draw, check=check
+    ).reshape(shape)
+
+
+def rounded_normal(
+    size: _Shape, *, sigma: Rational, rng: np.random.Generator | None = None
+) -> _Integers:
+    """Return ``round(sigma Z)`` for independent standard normal Z, exactly.
+
+    Parameters
+    ----------
+    size : int or tuple of int
+        Shape of the result.
+    sigma : float or Fraction
+        Standard deviation in grid steps, in (0, 2^50), taken as the rational that it is.
+    rng : numpy.random.Generator or None, default=None
+        None: bits of the operating system. A generator is a replay, which voids the guarantee.
+
+    Returns
+    -------
+    ndarray of int64
+
+    Examples
+    --------
+    >>> rounded_normal(4, sigma=1000.0, rng=np.random.default_rng(0)).dtype
+    dtype('int64')
+    """
+    return _independent("normal", size, as_rational("sigma", sigma), words_of(rng))
+
+
+def rounded_laplace(
+    size: _Shape, *, scale: Rational, rng: np.random.Generator | None = None
+) -> _Integers:
+    """Return ``round(Z)`` for independent Z of density ``exp(-|z| / scale) / (2 scale)``, exactly.
+
+    Parameters
+    ----------
+    size : int or tuple of int
+        Shape of the result.
+    scale : float or Fraction
+        In grid steps, in (0, 2^50), taken as the rational that it is.
+    rng : numpy.random.Generator or None, default=None
+        None: bits of the operating system. A generator is a replay, which voids the guarantee.
+
+    Returns
+    -------
+    ndarray of int64
+
+    Examples
+    --------
+    >>> rounded_laplace((2, 3), scale=0.5, rng=np.random.default_rng(0)).shape
+    (2, 3)
+    """
+    return _independent("exponential", size, as_rational("scale", scale), words_of(rng))
+
+
+@quiet
+def _vectors(
+    law: Law, rows: int, width: int, scale: Fraction, draw: Words, *, exponentials: int,
+    normal: bool = False, root: bool = False, disc: bool = False, check: bool = False,
+) -> _Integers:  # fmt: skip
+    """Return ``rows`` vectors of ``width`` coordinates that share a radius, rounded."""
+    radii = _Radii(scale, rows, exponentials=exponentials, normal=normal, root=root, words=draw)
+    words, known = _in_discs(rows * width, draw) if disc else (draw(rows * width), {})
+    return _rounded(
+        law, words, np.repeat(radii.values, width), np.repeat(radii.relative, width),
+        lambda at: radii.exact(at // width), draw, known, check=check,
+    ).reshape(rows, width)  # fmt: skip
+
+
+def _in_discs(count: int, draw: Words) -> tuple[NDArray[np.uint64], dict[int, Uniform]]:
+    """Words of points that are uniform in unit discs, two for each, and the longer prefixes of
+    those that are so near the circle that more bits had to say on which side.
+    """
+    words = np.empty((count // 2, 2), np.uint64)
+    known: dict[int, Uniform] = {}
+    missing = np.arange(count // 2)
+    while missing.size:
+        words[missing] = draw(2 * missing.size).reshape(-1, 2)
+        parts = (words[missing] >> np.uint64(1)).astype(np.float64) * 2.0**-63
+        square = parts[:, 0] ** 2 + parts[:, 1] ** 2
+        inside = square < 1.0
+        for i in np.flatnonzero(np.abs(square - 1.0) < _NEAR_CIRCLE).tolist():
+            at = int(missing[i])
+            x, y = (Uniform(int(word) >> 1, 63, draw) for word in words[at])
+            while (side := _is_inside(x, y)) is None:
+                x.lengthen()
+                y.lengthen()
+            inside[i] = side
+            if side and x.bits > 63:
+                known[2 * at], known[2 * at + 1] = x, y
+        missing = missing[~inside]
+    return words.ravel(), known
+
+
+def _is_inside(x: Uniform, y: Uniform) -> bool | None:
+    one = 1 << 2 * x.bits
+    if (x.value + 1) ** 2 + (y.value + 1) ** 2 <= one:
+        return True
+    return False if x.value**2 + y.value**2 >= one else None
+
+
+def rounded_gamma_norm(
+    dimension: int, *, scale: Rational, rng: np.random.Generator | None = None, size: int = 1
+) -> _Integers:
+    r"""Return ``round(z)`` for vectors z of density like ``exp(-|z|_2 / scale)``, exactly.
+
+    Parameters
+    ----------
+    dimension : int
+        Number d of coordinates.
+    scale : float or Fraction
+        In grid steps, positive, such that ``scale (d + 2)`` is below 2^50.
+    rng : numpy.random.Generator or None, default=None
+        None: bits of the operating system. A generator is a replay, which voids the guarantee.
+    size : int, default=1
+        Number of independent vectors.
+
+    Returns
+    -------
+    ndarray of int64, of shape (size, dimension)
+
+    Examples
+    --------
+    >>> rounded_gamma_norm(5, scale=100.0, rng=np.random.default_rng(0)).shape
+    (1, 5)
+    """
+    d = check_integer("dimension", dimension)
+    unit = as_rational("scale", scale, most=MOST_STEPS / (d + 2))
+    return _gamma_norm(check_integer("size", size), d, unit, words_of(rng))
+
+
+def _gamma_norm(
+    rows: int, d: int, unit: Fraction, draw: Words, *, check: bool = False
+) -> _Integers:
+    return _vectors(
+        "normal", rows, d, unit, draw, exponentials=(d + 1) // 2, normal=d % 2 == 0, root=True,
+        check=check,
+    )  # fmt: skip
+
+
+def _k_norm(
+    rows: int, m: int, unit: Fraction, draw: Words, *, disc: bool, check: bool = False
+) -> _Integers:
+    return _vectors(
+        "uniform", rows, 2 * m, unit, draw, exponentials=2 * m + 1, disc=disc, check=check
+    ).reshape(rows, m, 2)
+
+
+def rounded_polydisc(
+    dimension: int, *, scale: Rational, rng: np.random.Generator | None = None, size: int = 1
+) -> _Integers:
+    r"""Return ``round(z)`` for z in C^m of density like ``exp(-max |z_j| / scale)``, exactly.
+
+    Parameters
+    ----------
+    dimension : int
+        Number m of complex coordinates.
+    scale : float or Fraction
+        In grid steps, positive, such that ``scale (2 m + 2)`` is below 2^50.
+    rng : numpy.random.Generator or None, default=None
+        None: bits of the operating system. A generator is a replay, which voids the guarantee.
+    size : int, default=1
+        Number of independent vectors.
+
+    Returns
+    -------
+    ndarray of int64, of shape (size, dimension, 2)
+        Real and imaginary parts.
+
+    Examples
+    --------
+    >>> rounded_polydisc(3, scale=100.0, rng=np.random.default_rng(0)).shape
+    (1, 3, 2)
+    """
+    m = check_integer("dimension", dimension)
+    unit = as_rational("scale", scale, most=MOST_STEPS / (2 * m + 2))
+    return _k_norm(check_integer("size", size), m, unit, words_of(rng), disc=True)
+
+
+def rounded_cube(
+    dimension: int, *, scale: Rational, rng: np.random.Generator | None = None, size: int = 1
+) -> _Integers:
+    r"""Return ``round(z)`` for z in C^m of density like ``exp(-max(|Re|, |Im|) / scale)``, exactly.
+
+    Parameters
+    ----------
+    dimension : int
+        Number m of complex coordinates.
+    scale : float or Fraction
+        In grid steps, positive, such that ``scale (2 m + 2)`` is below 2^50.
+    rng : numpy.random.Generator or None, default=None
+        None: bits of the operating system. A generator is a replay, which voids the guarantee.
+    size : int, default=1
+        Number of independent vectors.
+
+    Returns
+    -------
+    ndarray of int64, of shape (size, dimension, 2)
+        Real and imaginary parts.
+
+    Examples
+    --------
+    >>> rounded_cube(3, scale=100.0, rng=np.random.default_rng(0)).shape
+    (1, 3, 2)
+    """
+    m = check_integer("dimension", dimension)
+    unit = as_rational("scale", scale, most=MOST_STEPS / (2 * m + 2))
+    return _k_norm(check_integer("size", size), m, unit, words_of(rng), disc=False)
