@@ -48,7 +48,7 @@ lab: environment ## open JupyterLab on the notebooks
 		$(BIN)/python -m jupyter lab --notebook-dir notebooks $(ARGS)
 
 data: environment ## download the papers' data, checked by checksum
-	@$(BIN)/python -m dplit.datasets
+	@$(BIN)/python -m dplit.notebook.datasets
 
 chapter: environment ## run one chapter into a page beside the book: NAME=erm ARGS="-p epsilon 1"
 	@$(RUN) chapter "$(NAME)" $(ARGS)

@@ -6,7 +6,7 @@ It asks for an older scikit-learn than this package, hence an environment of its
     pip install diffprivlib==0.6.6 "scikit-learn<1.6"          (in the other environment)
     python benchmarks/archive_diffprivlib.py scores FOLDER
 
-Splits, public facts and scores are those of :mod:`dplit.face_off`; the settings are its defaults,
+Splits, public facts and scores are those of :mod:`dplit.tables`; the settings are its defaults,
 and its predictions of numbers are clipped to the public bounds, as ours are. All of its models here
 spend epsilon alone, without a delta. Its components take a minute a fit: fewer splits.
 """
@@ -31,8 +31,8 @@ SPLITS = {"regression": 50, "classification": 50, "clustering": 50, "components"
 
 def write_tables(folder: Path) -> None:
     """Write every task as numbers: records, public facts, the permutations of the splits."""
-    from dplit.face_off.tasks import TASKS, load_task
     from dplit.streams import stream
+    from dplit_studies.face_off.tasks import TASKS, load_task
 
     folder.mkdir(parents=True, exist_ok=True)
     for name in TASKS:
@@ -43,9 +43,16 @@ def write_tables(folder: Path) -> None:
         orders = [stream(0, place, "data", i).permutation(len(problem.X)) for i in repeats]
         public = {key: np.asarray(value) for key, value in problem.public.items()}
         np.savez(
-            folder / f"{name.replace('/', '-')}.npz", name=name, task=problem.task, X=problem.X,
-            y=problem.y, orders=orders, norm=problem.data_norm, box=problem.box, **public,
-        )  # fmt: skip
+            folder / f"{name.replace('/', '-')}.npz",
+            name=name,
+            task=problem.task,
+            X=problem.X,
+            y=problem.y,
+            orders=orders,
+            norm=problem.data_norm,
+            box=problem.box,
+            **public,
+        )
 
 
 def _model(table: Any, epsilon: float, seed: int) -> Any:

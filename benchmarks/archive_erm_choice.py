@@ -8,7 +8,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from dplit_studies.erm.choice_map import OFF_GRID, archive, off_grid, settings, simulate
+from benchmarks.maps.erm import settings
+from benchmarks.maps.erm_candidates import simulate
+from benchmarks.maps.erm_off_grid import OFF_GRID, archive, off_grid
 
 TARGET = Path(__file__).parent.parent / "results" / "erm_choice.json"
 

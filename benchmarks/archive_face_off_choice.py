@@ -9,13 +9,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from dplit_studies.face_off.choice_map import (
-    archive,
-    measure,
-    private_choice,
-    rows_of,
-    tables,
-)
+from benchmarks.maps.face_off import measure, private_choice, tables
+from benchmarks.maps.face_off_learnt import archive, rows_of
 
 TARGET = Path(__file__).parent.parent / "results" / "face_off_choice.json"
 

@@ -12,13 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dplit_studies.margin.choice_map import (
-    archive,
-    cell,
-    cells,
-    off_cases,
-    off_grid,
-)
+from benchmarks.maps.margin import cell, cells
+from benchmarks.maps.margin_off_grid import archive, off_cases, off_grid
 
 TARGET = Path(__file__).parent.parent / "results" / "margin_choice.json"
 
@@ -45,11 +40,12 @@ def main(seed: int = 0) -> None:
     ]
     outside = [
         _kept(
-            part, f"{case} {epsilon} {delta} {seed}",
+            part,
+            f"{case} {epsilon} {delta} {seed}",
             partial(off_grid, case, epsilon, delta, 6, seed=seed),
         )
         for case, epsilon, delta in off_cases()
-    ]  # fmt: skip
+    ]
     text = archive(rows, outside, seed=seed)
     json.loads(text)
     TARGET.write_text(text, encoding="utf8")

@@ -8,19 +8,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from dplit_studies.projection.choice_map import (
-    CORNERS,
-    DESCENTS,
-    OFF_BUDGETS,
-    OFF_GRID,
-    TRIALS,
-    archive,
-    cells,
-    corner,
-    descent,
-    facts_of,
-    off_grid,
-)
+from benchmarks.maps.projection import CORNERS, TRIALS, corner, facts_of
+from benchmarks.maps.projection_gradients import DESCENTS, archive, cells, descent
+from benchmarks.maps.projection_off_grid import OFF_BUDGETS, OFF_GRID, off_grid
 
 TARGET = Path(__file__).parent.parent / "results" / "projection_choice.json"
 
@@ -34,8 +24,9 @@ def main(seed: int = 0) -> None:
     ]
     outside = [  # fits on small tables scatter most
         off_grid(case, budget, 40 if case.n < 2000 else 4, seed=seed)
-        for case in OFF_GRID for budget in OFF_BUDGETS
-    ]  # fmt: skip
+        for case in OFF_GRID
+        for budget in OFF_BUDGETS
+    ]
     others = [descent(*at, 5, seed=seed) for at in DESCENTS]
     partial = TARGET.with_suffix(".part")
     partial.write_text(archive(found, ends, outside, others, seed=seed), encoding="utf8")

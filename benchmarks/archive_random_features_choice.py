@@ -12,16 +12,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from dplit_studies.random_features.choice_map import (
+from benchmarks.maps.random_features import TRIALS
+from benchmarks.maps.random_features_off_grid import (
     OFF_EPSILONS,
     OFF_GRID,
     OFF_TRIALS,
-    TRIALS,
     archive,
-    cells,
-    laws,
     off_grid,
 )
+from benchmarks.maps.random_features_solutions import cells, laws
 
 TARGET = Path(__file__).parent.parent / "results" / "random_features_choice.json"
 

@@ -18,18 +18,12 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.maps.random_features import CORNERS, SHAPES, Law, draw
+from benchmarks.maps.random_features_off_grid import OFF_GRID, records_of
 from dplit import PrivateRandomFeatureRegressor
-from dplit.face_off.tables import Problem
-from dplit.face_off.tasks import load_task
 from dplit.streams import stream
-from dplit_studies.random_features.choice_map import (
-    CORNERS,
-    OFF_GRID,
-    SHAPES,
-    Law,
-    draw,
-    records_of,
-)
+from dplit.tables.facts import Problem
+from dplit_studies.face_off.tasks import load_task
 
 Array = np.ndarray
 TARGET = Path(__file__).parent.parent / "results" / "random_features_mean.json"
@@ -126,10 +120,12 @@ def rows(
         gained = found[:, 1:] - found[:, :1]
         se = gained.std(axis=0, ddof=1) / math.sqrt(len(SEEDS))
         yield {
-            "kind": kind, "name": name, "epsilon": epsilon,
+            "kind": kind,
+            "name": name,
+            "epsilon": epsilon,
             "errors": [round(float(x), 4) for x in found.mean(axis=0)],
             "se": [round(float(x), 4) for x in se],
-        }  # fmt: skip
+        }
 
 
 def main() -> None:
@@ -142,8 +138,9 @@ def main() -> None:
         "about": "Squared errors over the variance of the target, mean of five fits; standard "
         "errors of the differences from the first setting.",
         "command": "python -m benchmarks.archive_random_features_mean",
-        "settings": list(SETTINGS), "seeds": len(SEEDS),
-    }  # fmt: skip
+        "settings": list(SETTINGS),
+        "seeds": len(SEEDS),
+    }
     lines = [f'"{key}": {json.dumps(value)}' for key, value in head.items()]
     lines.append('"rows": [\n' + ",\n".join(json.dumps(row) for row in made) + "\n]")
     text = "{\n" + ",\n".join(lines) + "\n}\n"

@@ -4,10 +4,11 @@
 
 DP-EBM and diffprivlib ask for an older scikit-learn than this package: the command makes them an
 environment of their own in a temporary folder (pip needs a registry), writes the tables there as
-numbers and calls this file again inside it. Ours are what :func:`dplit.face_off.recommend` names,
-AdaSSP runs beside them. All are told the same public facts, each in the way of its documentation,
-and meet the same splits; predictions of numbers are clipped to the public bounds. Of a skewed table
-stands also what the rule's mechanism reaches once ``skewed=`` is stated. Five minutes.
+numbers and calls this file again inside it. Ours are what :func:`dplit.advice.tables.recommend`
+names, AdaSSP runs beside them. All are told the same public facts, each in the way of its
+documentation, and meet the same splits; predictions of numbers are clipped to the public bounds. Of
+a skewed table stands also what the rule's mechanism reaches once ``skewed=`` is stated. Five
+minutes.
 """
 
 from __future__ import annotations
@@ -35,10 +36,17 @@ SPLITS = 3
 
 #: Of the tables of the rule's map those that are met here, by their names.
 TABLES = (
-    "bent, strong, 5000", "bent, medium, 5000", "straight, medium, 5000", "texts, medium, 5000",
-    "diabetes", "sphere, medium, 5000", "clusters, medium, 5000", "skewed, strong, 5000",
-    "rare, strong, 5000", "breast cancer",
-)  # fmt: skip
+    "bent, strong, 5000",
+    "bent, medium, 5000",
+    "straight, medium, 5000",
+    "texts, medium, 5000",
+    "diabetes",
+    "sphere, medium, 5000",
+    "clusters, medium, 5000",
+    "skewed, strong, 5000",
+    "rare, strong, 5000",
+    "breast cancer",
+)
 
 
 def order_of(size: int, split: int) -> np.ndarray:
@@ -67,11 +75,15 @@ def _explained(table: Any, epsilon: float, seed: int) -> Any:
 
     columns, low = _columns(table), table["box"][0]
     told = {
-        "epsilon": epsilon, "delta": DELTA, "random_state": seed, "n_jobs": 1,
+        "epsilon": epsilon,
+        "delta": DELTA,
+        "random_state": seed,
+        "n_jobs": 1,
         "feature_types": ["continuous" if len(c) == 1 else "nominal" for c in columns],
-        "privacy_bounds": {k: (float(low[c[0]]), 1.0) for k, c in enumerate(columns)
-                           if len(c) == 1},
-    }  # fmt: skip
+        "privacy_bounds": {
+            k: (float(low[c[0]]), 1.0) for k, c in enumerate(columns) if len(c) == 1
+        },
+    }
     if str(table["task"]) == "classification":
         return privacy.DPExplainableBoostingClassifier(**told)
     least, most = map(float, table["bounds"])
@@ -115,16 +127,22 @@ def _predicted(name: str, table: Any, epsilon: float, seed: int, parts: Any) -> 
 
 def write_tables(folder: Path) -> None:
     """Write every table as numbers, with what is public of it."""
-    from dplit_studies.face_off.choice_map import tables
+    from benchmarks.maps.face_off import tables
 
     for title, problem, _ in tables():
         if title in TABLES:
             public = {key: np.asarray(value) for key, value in problem.public.items()}
             np.savez(
-                folder / f"{TABLES.index(title)}.npz", name=title, task=problem.task, X=problem.X,
-                y=problem.y, norm=problem.data_norm, box=np.array(problem.box),
-                indicators=json.dumps(problem.indicators), **public,
-            )  # fmt: skip
+                folder / f"{TABLES.index(title)}.npz",
+                name=title,
+                task=problem.task,
+                X=problem.X,
+                y=problem.y,
+                norm=problem.data_norm,
+                box=np.array(problem.box),
+                indicators=json.dumps(problem.indicators),
+                **public,
+            )
 
 
 def rivals(folder: Path) -> None:
@@ -167,13 +185,13 @@ def _private(problem: Any, title: str, told: Any, predicts: Any) -> np.ndarray:
 
 
 def _named(name: str, problem: Any, train: np.ndarray, given: dict[str, Any]) -> Any:
-    from dplit.face_off.mechanisms import mechanism
+    from dplit.tables.mechanisms import mechanism
 
     return mechanism(name, problem.task).fit(problem, rows=train, **given)[0]
 
 
 def _adaptive(_: str, problem: Any, train: np.ndarray, given: dict[str, Any]) -> Any:
-    from dplit.baselines import AdaSSPRegressor
+    from dplit.linear.adaptive import AdaSSPRegressor
 
     told = {"data_norm": problem.data_norm, "neighboring": "replace_one"}
     return AdaSSPRegressor(**told, **given, **problem.public).fit(
@@ -183,9 +201,9 @@ def _adaptive(_: str, problem: Any, train: np.ndarray, given: dict[str, Any]) ->
 
 def ours() -> dict[str, Any]:
     """Score what the rule names, AdaSSP and fits without privacy, on the same splits."""
-    from dplit.face_off.choice import ranked
-    from dplit.face_off.tables import logarithmic
-    from dplit_studies.face_off.choice_map import free_models, measured_facts, tables
+    from benchmarks.maps.face_off import free_models, measured_facts, tables
+    from dplit.advice.tables import ranked
+    from dplit.tables.facts import logarithmic
 
     found: dict[str, Any] = {}
     for title, problem, _ in tables():
@@ -205,10 +223,11 @@ def ours() -> dict[str, Any]:
                 value = score(table, fitted.predict(problem.X[test]), problem.y[test])
                 free.setdefault(name, []).append(value)
         found[title] = {
-            "facts": facts, "recommended": told,
+            "facts": facts,
+            "recommended": told,
             "not private": {name: round(float(np.mean(v)), 4) for name, v in free.items()},
             "scores": scores,
-        }  # fmt: skip
+        }
         if title.startswith(("skewed", "straight")):  # where it is so, and where it is not
             read = replace(problem, X=logarithmic(problem.X))
             found[title]["skew stated"] = _private(read, title, told, _named).tolist()
@@ -236,7 +255,7 @@ def main() -> None:
         content["scores"] |= theirs[title]
     content = {
         "about": "R2 or accuracy on held-out records, [split][epsilon], at equal public facts; "
-        "'the rule' is what dplit.face_off.recommend names.",
+        "'the rule' is what dplit.advice.tables.recommend names.",
         "command": "python -m benchmarks.archive_rivals",
         "date": datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
         "python": platform.python_version(),

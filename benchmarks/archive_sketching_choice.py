@@ -11,7 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dplit_studies.sketching.choice_map import DELTA, OFF_GRID, archive, cell, groups, off_grid
+from benchmarks.maps.sketching import DELTA, archive, cell, groups
+from benchmarks.maps.sketching_off_grid import OFF_GRID, off_grid
 
 TARGET = Path(__file__).parent.parent / "results" / "sketching_choice.json"
 
@@ -44,8 +45,10 @@ def main(seed: int = 0) -> None:
                 done[name] = run()
                 file.write(json.dumps([name, done[name]]) + "\n")
                 file.flush()
-    rows = {kind: [row for name, *_ in tasks if name.startswith(kind) for row in done[name]]
-            for kind in ("cell", "case", "again")}  # fmt: skip
+    rows = {
+        kind: [row for name, *_ in tasks if name.startswith(kind) for row in done[name]]
+        for kind in ("cell", "case", "again")
+    }
     TARGET.write_text(archive(*rows.values(), seed=seed), encoding="utf8")
     json.loads(TARGET.read_text(encoding="utf8"))
     kept.unlink()

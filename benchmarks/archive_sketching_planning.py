@@ -11,7 +11,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from dplit_studies.sketching.planning import archive, cases, name_of, rows_of
+from benchmarks.maps.sketching_planning import cases, rows_of
+from benchmarks.maps.sketching_planning_kept import archive, name_of
 
 TARGET = Path(__file__).parent.parent / "results" / "sketching_planning.json"
 

@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
-from dplit.sketching.decoders.kmeans import decode_kmeans, sse
+from dplit.sketching.decoders.clompr import decode_kmeans
+from dplit.sketching.decoders.kmeans_cost import sse
 from dplit.sketching.sketches import SketchMap, sketch
 from dplit.streams import stream
-from dplit_studies.sketching.data import MixtureLaw
-from dplit_studies.sketching.references import lloyd_reference, reference_decode
+from dplit_studies.sketching.clompr_reference import lloyd_reference, reference_decode
+from dplit_studies.sketching.mixture_laws import MixtureLaw
 
 #: Law, frequencies, sketches in the batch, of which the plain decoder does some, and the target.
 CASES = (

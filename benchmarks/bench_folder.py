@@ -26,8 +26,8 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.__main__ import row, table
 from dplit import SufficientStatisticsRegressor
-from dplit.baselines.summaries import summarise
 from dplit.streams import stream
+from dplit.tables.summaries import summarise
 
 N_SAMPLES, N_COLUMNS, FILE_ROWS = 1_000_000, 10, 250_000
 REPEATS = 5

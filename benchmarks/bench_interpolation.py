@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.linalg import lstsq
 
 from dplit.features import phased_cosine_features, random_frequencies
-from dplit.random_features.interpolation import gram_matrix, kaczmarz, min_norm_fit
+from dplit.papers.random_features.interpolation import gram_matrix, kaczmarz, min_norm_fit
 from dplit.streams import stream
 
 N_RECORDS, N_FEATURES, GAMMA = 1_000, 5, 800.0  # the published code's standard deviation 40
@@ -62,13 +62,16 @@ def _seconds(solve: Callable[[], Any]) -> float:
     return time.perf_counter() - start
 
 
-def _pair(name: str, peer: Callable[[_Array, _Array], _Array], target: float,
-          sizes: tuple[int, int]) -> dict[str, Any]:  # fmt: skip
+def _pair(
+    name: str, peer: Callable[[_Array, _Array], _Array], target: float, sizes: tuple[int, int]
+) -> dict[str, Any]:
     A, y = problem(*sizes)
-    times = np.array([
-        (_seconds(lambda: min_norm_fit(A, y)), _seconds(lambda: peer(A, y)))
-        for _ in range(REPEATS)
-    ])  # fmt: skip
+    times = np.array(
+        [
+            (_seconds(lambda: min_norm_fit(A, y)), _seconds(lambda: peer(A, y)))
+            for _ in range(REPEATS)
+        ]
+    )
     ratios = times[:, 1] / times[:, 0]
     ours, theirs = np.median(times, axis=0)
     return {

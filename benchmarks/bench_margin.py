@@ -20,12 +20,14 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from dplit.accounting import gdp_budget
-from dplit.margin.compressed import compressed_learner, printed_dimension
-from dplit.margin.descent import boosted_descent, noisy_hinge_descent
-from dplit.margin.estimators import PrivateKernelMarginClassifier
-from dplit.margin.kernels import _direct_features
-from dplit.margin.losses import Ball
-from dplit.margin.plans import plan_boosted, plan_descent, plan_learning
+from dplit.margins._descent import noisy_hinge_descent
+from dplit.margins.balls import Ball
+from dplit.margins.boosting import boosted_descent
+from dplit.margins.compressed import printed_dimension
+from dplit.margins.feature_maps import _direct_features
+from dplit.margins.kernel_estimators import PrivateKernelMarginClassifier
+from dplit.margins.plans import plan_boosted, plan_descent, plan_learning
+from dplit.papers.margin.compressed_learner import compressed_learner
 from dplit.streams import stream
 
 #: Records, dimension, draws.
@@ -102,14 +104,18 @@ def _theorem32(m: int, d: int) -> dict[str, Any]:
     }
     return _pair(
         lambda: compressed_learner(
-            X, y, plan_learning((m, k), [ball.inflated(2.0)], **BUDGET, solver="phased"),
-            data_norm=1.0, public_rng=public, rng=noise,
+            X,
+            y,
+            plan_learning((m, k), [ball.inflated(2.0)], **BUDGET, solver="phased"),
+            data_norm=1.0,
+            public_rng=public,
+            rng=noise,
         ),
         lambda: boosted_descent(
             X, y, plan_boosted(X.shape, ball, **BUDGET, accounting="permutation"), rng=noise
         ),
         told,
-    )  # fmt: skip
+    )
 
 
 def _lemma31(m: int, k: int) -> dict[str, Any]:

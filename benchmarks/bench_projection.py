@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from threadpoolctl import threadpool_limits
 
-from dplit.projection.information import additive_sigma, fixed_variance
-from dplit.projection.laws import additive_draws, projection_draws
-from dplit.projection.regression import Spectrum, spectrum
+from dplit.entries.privacy import additive_sigma, fixed_variance
+from dplit.papers.projection.samplers import additive_draws, projection_draws
+from dplit.papers.projection.spectrum import Spectrum, spectrum
 from dplit.streams import stream
 
 N_SAMPLES, N_FEATURES, N_COMPONENTS = 10_000, 800, 5_000
@@ -52,9 +52,13 @@ def _seconds(work: Callable[[], object]) -> float:
 
 
 def _row(
-    name: str, ours: str, fast: Callable[[], object], slow: Callable[[], object],
-    count: int, target: float | None,
-) -> dict[str, Any]:  # fmt: skip
+    name: str,
+    ours: str,
+    fast: Callable[[], object],
+    slow: Callable[[], object],
+    count: int,
+    target: float | None,
+) -> dict[str, Any]:
     fast(), slow()  # warm both
     pairs = [(_seconds(fast) / count, _seconds(slow)) for _ in range(REPEATS)]
     mine, theirs = np.array(pairs).T

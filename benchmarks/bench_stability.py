@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from scipy.linalg import solve
 from sklearn.svm import LinearSVC
 
-from dplit.erm.losses import gaussian_kernel, trigonometric_features
-from dplit.erm.minimisers import fit_kernel, fit_linear
-from dplit.erm.stability import RidgeNeighbours
+from dplit.papers.erm.kernels import gaussian_kernel, trigonometric_features
+from dplit.papers.erm.leave_one_out import RidgeNeighbours
+from dplit.papers.erm.minimisers import fit_kernel, fit_linear
 from dplit.streams import stream
 
 N_RECORDS, N_CANDIDATES, REFITS = 2_000, 200, 3

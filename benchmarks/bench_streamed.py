@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from dplit.margin.kernels import margin_features, streamed_projection
+from dplit.margins.feature_maps import margin_features
+from dplit.margins.streamed import streamed_projection
 from dplit.streams import stream
 
 N_SAMPLES, N_FEATURES, N_FREQUENCIES, N_COMPONENTS = 5000, 30, 10_000, 200

@@ -6,7 +6,7 @@ chosen in hindsight (not private: the ceiling of any choice), without privacy, a
 model: the mean, the larger class, one centre. Scores are R^2, accuracy, and the share of the
 squared distance to one centre that k centres explain. A default below the trivial model must warn.
 
-Tasks, public facts and settings are those of :mod:`dplit.face_off`. The two estimators of
+Tasks, public facts and settings are those of :mod:`dplit.tables`. The two estimators of
 projections, which that chapter leaves out, are added: their budget is in bits per entry.
 """
 
@@ -16,25 +16,35 @@ import argparse
 from collections.abc import Iterator, Sequence
 from itertools import chain, product
 
-from dplit.face_off.mechanisms import MECHANISMS, Mechanism
-from dplit.face_off.tasks import TASKS, load_task
-from dplit.projection.estimators import AdditiveNoiseRegressor, RandomProjectionRegressor
+from dplit.entries.estimators import AdditiveNoiseRegressor, RandomProjectionRegressor
+from dplit.tables.mechanisms import MECHANISMS, TableMechanism
 from dplit_studies.face_off.comparison import compare
+from dplit_studies.face_off.tasks import TASKS, load_task
 
 #: How far a default may stay below the trivial model, and below its own best setting.
 TRIVIAL_SLACK, HINDSIGHT_SLACK = 0.02, 0.1
 
 _CORRECTIONS = ("none", "attenuation")
 _ENTRIES = (
-    Mechanism(
-        "additive_noise", "regression", AdditiveNoiseRegressor, (), ("replace_entry",),
-        ("delta", "box"), {"correction": _CORRECTIONS},
+    TableMechanism(
+        "additive_noise",
+        "regression",
+        AdditiveNoiseRegressor,
+        (),
+        ("replace_entry",),
+        ("delta", "box"),
+        {"correction": _CORRECTIONS},
     ),
-    Mechanism(
-        "random_projection", "regression", RandomProjectionRegressor, (), ("replace_entry",),
-        ("delta", "box"), {"n_components": (30, 100, 300), "correction": _CORRECTIONS},
+    TableMechanism(
+        "random_projection",
+        "regression",
+        RandomProjectionRegressor,
+        (),
+        ("replace_entry",),
+        ("delta", "box"),
+        {"n_components": (30, 100, 300), "correction": _CORRECTIONS},
     ),
-)  # fmt: skip
+)
 
 
 def rows(words: Sequence[str], budgets: Sequence[float], splits: int) -> Iterator[tuple[str, ...]]:
@@ -47,9 +57,14 @@ def rows(words: Sequence[str], budgets: Sequence[float], splits: int) -> Iterato
         if problem is None or problem.task != found.task:
             continue
         result = compare(
-            problem, epsilons=budgets, mechanisms=[found], neighboring=found.relations[0],
-            hindsight=splits, seed=0, n_repeats=splits,
-        )  # fmt: skip
+            problem,
+            epsilons=budgets,
+            mechanisms=[found],
+            neighboring=found.relations[0],
+            hindsight=splits,
+            seed=0,
+            n_repeats=splits,
+        )
         free = [m for m in result.values if m.endswith("not private")]
         for index, epsilon in enumerate(budgets):
             default, best, trivial = (

@@ -90,8 +90,9 @@ def spread(curve: Mapping[str, Any], errors: str, at: int) -> float | None:
     return 2 * float(max(high - middle, middle - low)) / width  # the longer side of a skewed law
 
 
-def allowance(here: Mapping[str, Any], there: Mapping[str, Any], at: tuple[int, int],
-              level: float) -> float | None:  # fmt: skip
+def allowance(
+    here: Mapping[str, Any], there: Mapping[str, Any], at: tuple[int, int], level: float
+) -> float | None:
     """Return how far two runs may lie apart at a point, both being means or medians of trials.
 
     Both draw from one law, whose width is the larger that they saw: where trials seldom differ one

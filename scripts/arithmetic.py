@@ -26,17 +26,44 @@ from scripts.layout import Layout
 
 #: What an operator becomes.
 OPERATORS: dict[type, tuple[str, ...]] = {
-    ast.Add: ("-",), ast.Sub: ("+",), ast.Mult: ("/", "+"), ast.Div: ("*",), ast.Pow: ("*",),
-    ast.FloorDiv: ("/",), ast.Lt: ("<=", ">"), ast.LtE: ("<",), ast.Gt: (">=", "<"),
-    ast.GtE: (">",), ast.Eq: ("!=",), ast.NotEq: ("==",), ast.And: ("or",), ast.Or: ("and",),
-}  # fmt: skip
+    ast.Add: ("-",),
+    ast.Sub: ("+",),
+    ast.Mult: ("/", "+"),
+    ast.Div: ("*",),
+    ast.Pow: ("*",),
+    ast.FloorDiv: ("/",),
+    ast.Lt: ("<=", ">"),
+    ast.LtE: ("<",),
+    ast.Gt: (">=", "<"),
+    ast.GtE: (">",),
+    ast.Eq: ("!=",),
+    ast.NotEq: ("==",),
+    ast.And: ("or",),
+    ast.Or: ("and",),
+}
 #: What a call becomes: among them the wrong tail, and the rounding to the other side.
 CALLS = {
-    "min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum", "floor": "ceil",
-    "ceil": "floor", "cdf": "sf", "sf": "cdf", "ppf": "isf", "isf": "ppf", "expm1": "exp",
-    "log1p": "log", "round_up": "round_down", "round_down": "round_up", "argmin": "argmax",
-    "argmax": "argmin", "ndtr": "log_ndtr", "sum": "max", "any": "all", "all": "any",
-}  # fmt: skip
+    "min": "max",
+    "max": "min",
+    "minimum": "maximum",
+    "maximum": "minimum",
+    "floor": "ceil",
+    "ceil": "floor",
+    "cdf": "sf",
+    "sf": "cdf",
+    "ppf": "isf",
+    "isf": "ppf",
+    "expm1": "exp",
+    "log1p": "log",
+    "round_up": "round_down",
+    "round_down": "round_up",
+    "argmin": "argmax",
+    "argmax": "argmin",
+    "ndtr": "log_ndtr",
+    "sum": "max",
+    "any": "all",
+    "all": "any",
+}
 
 
 #: Options of calls that change no number: how lengths are compared, and memory used.
@@ -77,9 +104,10 @@ def silent(source: str) -> set[int]:
     lines = set[int]()
     for node in ast.walk(ast.parse(source)):
         speaks = isinstance(node, ast.Raise) or (
-            isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+            isinstance(node, ast.Expr)
+            and isinstance(node.value, ast.Call)
             and ast.unparse(node.value.func) in ("record_draw", "record_step", "warnings.warn")
-        )  # fmt: skip
+        )
         if speaks:
             lines |= set(range(node.lineno, (node.end_lineno or 0) + 1))
     return lines
@@ -100,8 +128,10 @@ class Text:
     def place(self, node: ast.expr) -> tuple[int, int]:
         """Return start and stop of an expression."""
         ends = ((node.lineno, node.col_offset), (node.end_lineno or 0, node.end_col_offset))
-        start, stop = (self.starts[line - 1] + len(self._lines[line - 1][:column].decode())
-                       for line, column in ends)  # fmt: skip
+        start, stop = (
+            self.starts[line - 1] + len(self._lines[line - 1][:column].decode())
+            for line, column in ends
+        )
         return start, stop
 
     def of(self, node: ast.expr) -> str:

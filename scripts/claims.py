@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from dplit import claims as library
+from dplit.notebook import claims as library
 from scripts.files import BuildError, read_json, write_json
 from scripts.layout import Layout, slug_of
 from scripts.marks import marked_tests, nodes_by_claim

@@ -17,8 +17,19 @@ from scripts.layout import Layout, slug_of
 
 #: The packages whose versions may change what a chapter computes or draws; those of all others
 #: (a theme, a test tool) run nothing again.
-COMPUTING = ("numpy", "scipy", "scikit-learn", "matplotlib", "dp-accounting", "opendp", "dask",
-             "pyarrow", "pandas", "altair", "vl-convert-python")  # fmt: skip
+COMPUTING = (
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "matplotlib",
+    "dp-accounting",
+    "opendp",
+    "dask",
+    "pyarrow",
+    "pandas",
+    "altair",
+    "vl-convert-python",
+)
 
 
 def both(package: Path) -> tuple[Path, Path]:
@@ -154,7 +165,7 @@ def data_sets(layout: Layout, slug: str) -> list[str]:
     The code is that of its cells, and of what they import of the studies and of its own room.
     """
     cells = notebook_code(layout.notebooks / f"{slug}.ipynb")
-    homes = (layout.studies, layout.package / slug_of(slug))
+    homes = (layout.studies, layout.package / "papers" / slug_of(slug))
     files = imported_files(cells, layout.package)
     code = [path for path in files if path.suffix == ".py"]
     own = [path for path in code if any(path.is_relative_to(home) for home in homes)]
@@ -165,7 +176,8 @@ def data_sets(layout: Layout, slug: str) -> list[str]:
 
 def data_here(names: Iterable[str]) -> dict[str, str]:
     """Return the files of some data sets that loaders find on this machine, with checksums."""
-    from dplit.datasets import FILES, needs
+    from dplit.notebook.datasets import needs
+    from dplit.notebook.datasets.papers import FILES
 
     files = (file for name in names for file in needs.found_files(name))
     return {file: FILES[file].checksum[1] for file in files}
@@ -179,7 +191,7 @@ def require_data(layout: Layout, slug: str) -> None:
     BuildError
         If this machine has not the files of a data set that the chapter reads.
     """
-    from dplit.datasets.needs import missing_data
+    from dplit.notebook.datasets.needs import missing_data
 
     if lacking := missing_data(data_sets(layout, slug)):
         raise BuildError(
@@ -230,7 +242,7 @@ def chapter_parts(layout: Layout, slug: str) -> dict[str, str]:
     notebook = layout.notebooks / f"{slug}.ipynb"
     cells = notebook_code(notebook)
     modules = imported_files(cells, layout.package)
-    modules |= imported_files([f"import {layout.package.name}.{slug_of(slug)}"], layout.package)
+    modules |= imported_files([f"import dplit.papers.{slug_of(slug)}"], layout.package)
     parts = digest_files(modules, layout.root)
     parts[layout.name(notebook)] = code_digest(notebook)
     parts |= computing()

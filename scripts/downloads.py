@@ -112,5 +112,6 @@ def write_downloads(layout: Layout, site: Path) -> None:
                 parts[f"results/{kept}.json"] = (layout.results / f"{kept}.json").read_bytes()
         with zipfile.ZipFile(folder / f"{slug}.zip", "w") as archive:
             for name, content in parts.items():
-                archive.writestr(zipfile.ZipInfo(f"dplit-{slug}/{name}", LONG_AGO), content,
-                                 zipfile.ZIP_DEFLATED)  # fmt: skip
+                archive.writestr(
+                    zipfile.ZipInfo(f"dplit-{slug}/{name}", LONG_AGO), content, zipfile.ZIP_DEFLATED
+                )

@@ -63,8 +63,11 @@ def make(root: Path, folder: Path) -> int:
     for command in todo:
         done = subprocess.run(command, cwd=root)
         if done.returncode:
-            print(f"dplit: the environment is not whole: {' '.join(command[:4])} ... failed, "
-                  f"exit code {done.returncode}; run make again", file=sys.stderr)  # fmt: skip
+            print(
+                f"dplit: the environment is not whole: {' '.join(command[:4])} ... failed, "
+                f"exit code {done.returncode}; run make again",
+                file=sys.stderr,
+            )
             return 1
     temporary = folder / (MARKER + ".part")
     temporary.write_text(json.dumps(new, indent=1) + "\n", encoding="utf-8")
@@ -75,8 +78,11 @@ def make(root: Path, folder: Path) -> int:
 def main() -> int:
     """Make the environment in the folder named on the command line."""
     if sys.version_info < MINIMUM:
-        print(f"dplit: Python {MINIMUM[0]}.{MINIMUM[1]} or later is needed, this is "
-              f"{sys.version.split()[0]}; run: make PYTHON=...", file=sys.stderr)  # fmt: skip
+        print(
+            f"dplit: Python {MINIMUM[0]}.{MINIMUM[1]} or later is needed, this is "
+            f"{sys.version.split()[0]}; run: make PYTHON=...",
+            file=sys.stderr,
+        )
         return 1
     root = Path(__file__).resolve().parent.parent
     return make(root, (root / sys.argv[1]).absolute())

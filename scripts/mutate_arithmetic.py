@@ -52,23 +52,62 @@ LIMIT = 10 * PATIENCE
 WRITTEN = "test_small_changes.py"
 #: Tests that compute in the process that they start in; others start programs or a browser.
 TESTS = (
-    "accounting", "mechanisms", "numerics", "test_checks.py", "test_estimators.py",
-    "test_records.py", "baselines", "audit", "random_features", "sketching", "margin", "erm",
-    "projection", "features", "audits", "face_off", "test_bad_arguments.py", "test_streams.py",
-    "test_front_door.py", "test_trials.py", WRITTEN,
-)  # fmt: skip
+    "accounting",
+    "advice",
+    "audit",
+    "audits",
+    "clusters",
+    "entries",
+    "features",
+    "kernels",
+    "linear",
+    "margins",
+    "mechanisms",
+    "numerics",
+    "papers",
+    "sketching",
+    "solvers",
+    "tables",
+    "test_additive.py",
+    "test_bad_arguments.py",
+    "test_checks.py",
+    "test_components.py",
+    "test_contract.py",
+    "test_estimators.py",
+    "test_front_door.py",
+    "test_records.py",
+    "test_streams.py",
+    "test_trials.py",
+    WRITTEN,
+)
 
 #: What privacy depends on: sensitivities, accounting, mechanisms, releases, estimators.
 FILES = (
-    "_checks.py", "_estimators.py", "_records.py", "_numerics/exact.py", "_numerics/rounding.py",
-    "accounting/*.py", "mechanisms/*.py", "baselines/*.py", "erm/estimators.py", "erm/release.py",
-    "erm/repairs.py", "erm/stability.py", "margin/compressed.py", "margin/covers.py",
-    "margin/descent.py", "margin/estimators.py", "margin/exponential.py", "margin/selection.py",
-    "margin/plans.py", "margin/networks.py", "projection/additive.py",
-    "projection/estimators.py", "projection/projection.py", "random_features/estimators.py",
-    "random_features/release.py", "random_features/sensitivity.py", "sketching/estimators.py",
-    "sketching/release.py", "sketching/sketches.py", "sketching/sensitivity.py",
-)  # fmt: skip
+    "_*.py",
+    "_numerics/clipping.py",
+    "_numerics/exact.py",
+    "_numerics/rounding.py",
+    "accounting/*.py",
+    "additive.py",
+    "clusters/*.py",
+    "components.py",
+    "entries/*.py",
+    "kernels/*.py",
+    "linear/*.py",
+    "margins/*.py",
+    "mechanisms/*.py",
+    "papers/erm/release.py",
+    "papers/erm/scales.py",
+    "papers/margin/*.py",
+    "papers/projection/additive_noise.py",
+    "papers/random_features/release.py",
+    "sketching/*.py",
+    "tables/_files.py",
+    "tables/_columns.py",
+    "tables/fits.py",
+    "tables/grids.py",
+    "tables/summaries.py",
+)
 
 
 class Session:
@@ -141,12 +180,28 @@ def measure(layout: Layout, files: Sequence[Path], say: Say, where: Sequence[str
     told = folder / f"tests{len(list(folder.glob('tests*.xml'))) or ''}.xml"
     say(f"which tests reach which of {len(files)} files")
     subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "scripts.impatient", "-p", "no:cacheprovider",
-         "--cov", f"--cov-config={settings}", "--cov-context=test", "--cov-report=",
-         *(["--cov-append"] if where else []), "--cov-fail-under=0", f"--junitxml={told}",
-         *(where or paths(layout))],
-        cwd=layout.root, env=os.environ | {"DPLIT_MUTATE": "1"}, check=False,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "scripts.impatient",
+            "-p",
+            "no:cacheprovider",
+            "--cov",
+            f"--cov-config={settings}",
+            "--cov-context=test",
+            "--cov-report=",
+            *(["--cov-append"] if where else []),
+            "--cov-fail-under=0",
+            f"--junitxml={told}",
+            *(where or paths(layout)),
+        ],
+        cwd=layout.root,
+        env=os.environ | {"DPLIT_MUTATE": "1"},
+        check=False,
+    )
 
 
 def reach(layout: Layout, files: Sequence[Path]) -> dict[str, dict[int, list[str]]]:
@@ -157,8 +212,10 @@ def reach(layout: Layout, files: Sequence[Path]) -> dict[str, dict[int, list[str
         held = shutil.copy(layout.build / "coverage" / "data", folder)
         data = CoverageData(basename=held)
         data.read()
-        found = {file.relative_to(layout.root).as_posix(): data.contexts_by_lineno(str(file))
-                 for file in files}  # fmt: skip
+        found = {
+            file.relative_to(layout.root).as_posix(): data.contexts_by_lineno(str(file))
+            for file in files
+        }
         data.close(force=True)
     names = {name for lines in found.values() for held in lines.values() for name in held}
     if not names - {""}:
@@ -177,8 +234,11 @@ def tests_at(reached: dict[str, dict[int, list[str]]], layout: Layout, mutant: M
 @cache
 def _statements(file: Path) -> list[tuple[int, int]]:
     nodes = ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-    return [(n.lineno, n.end_lineno or 0) for n in nodes
-            if isinstance(n, ast.stmt) and not hasattr(n, "body")]  # fmt: skip
+    return [
+        (n.lineno, n.end_lineno or 0)
+        for n in nodes
+        if isinstance(n, ast.stmt) and not hasattr(n, "body")
+    ]
 
 
 def _statement(file: Path, line: int) -> tuple[int, int]:
@@ -296,23 +356,33 @@ def record(rows: Sequence[dict[str, Any]], kept: dict[str, Any]) -> dict[str, An
 
 
 def _assigned(
-    layout: Layout, chosen: Sequence[Mutant], reached: dict[str, dict[int, list[str]]],
-    known: Set[str], seconds: dict[str, float],
-) -> tuple[dict[Mutant, list[str]], dict[Mutant, list[str]]]:  # fmt: skip
+    layout: Layout,
+    chosen: Sequence[Mutant],
+    reached: dict[str, dict[int, list[str]]],
+    known: Set[str],
+    seconds: dict[str, float],
+) -> tuple[dict[Mutant, list[str]], dict[Mutant, list[str]]]:
     """Return the tests that reach each mutant, and those of them that it meets; empty what says so,
     which forks need not carry.
     """
     known = known & seconds.keys()
     aims = {m: sorted(tests_at(reached, layout, m) & known) for m in chosen}
     reached.clear()
-    return aims, {m: within(names, seconds, PATIENCE, partial(is_near, m))
-                  for m, names in aims.items()}  # fmt: skip
+    return aims, {
+        m: within(names, seconds, PATIENCE, partial(is_near, m)) for m, names in aims.items()
+    }
 
 
 def meet_all(
-    layout: Layout, chosen: Sequence[Mutant], files: Sequence[Path], say: Say, *,
-    where: Sequence[str], width: int = 2, told: dict[str, Any] | None = None,
-) -> list[dict[str, Any]]:  # fmt: skip
+    layout: Layout,
+    chosen: Sequence[Mutant],
+    files: Sequence[Path],
+    say: Say,
+    *,
+    where: Sequence[str],
+    width: int = 2,
+    told: dict[str, Any] | None = None,
+) -> list[dict[str, Any]]:
     """Meet each mutant with its tests; return what became of it and which test killed it."""
     os.environ["DPLIT_MUTATE"] = "1"
     seconds, reached = durations(layout), reach(layout, files)
@@ -331,8 +401,13 @@ def meet_all(
 
         def killer_of(mutant: Mutant | None, names: list[str]) -> str | None:
             told: list[str | None] = []
-            forks.run([0], lambda _: session.meet(mutant, [items[n] for n in names], layout.root),
-                      lambda _, killer, __: told.append(killer), width=1, limit=LIMIT)  # fmt: skip
+            forks.run(
+                [0],
+                lambda _: session.meet(mutant, [items[n] for n in names], layout.root),
+                lambda _, killer, __: told.append(killer),
+                width=1,
+                limit=LIMIT,
+            )
             return told[0]
 
         def convicts(mutant: Mutant, name: str) -> bool:
@@ -353,11 +428,22 @@ def meet_all(
                 killer = ""  # the tests end the process in any case
             outcome = {"": "survived", None: "stopped"}.get(killer, "killed")
             met = len(tests[mutant])
-            rows.append(kept.add(mutant, tests[mutant], outcome=outcome, by=killer, seconds=took,
-                                 tests=met, left=len(aims[mutant]) - met,
-                                 within=PATIENCE))  # fmt: skip
-            say(f"{len(rows):4} {outcome:<9} {took:5.1f} s {mutant.file[10:]}:{mutant.line} "
-                f"{mutant.kind}: {mutant.before!r} -> {mutant.after!r} ({met} tests)")  # fmt: skip
+            rows.append(
+                kept.add(
+                    mutant,
+                    tests[mutant],
+                    outcome=outcome,
+                    by=killer,
+                    seconds=took,
+                    tests=met,
+                    left=len(aims[mutant]) - met,
+                    within=PATIENCE,
+                )
+            )
+            say(
+                f"{len(rows):4} {outcome:<9} {took:5.1f} s {mutant.file[10:]}:{mutant.line} "
+                f"{mutant.kind}: {mutant.before!r} -> {mutant.after!r} ({met} tests)"
+            )
 
         def work(mutant: Mutant) -> str:
             names = [n for n in tests[mutant] if sound.get(n, True) and n not in doubted[mutant]]

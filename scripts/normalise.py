@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from dplit import claims
+from dplit.notebook import badges
 from scripts.digest import module_file
 from scripts.files import BuildError
 from scripts.pairs import FOLDED, cell_ids
@@ -275,8 +275,8 @@ def page_name(module: str) -> str:
 
     Examples
     --------
-    >>> page_name("dplit.erm.stability"), page_name("dplit_studies.erm.tables")
-    ('erm.stability', 'studies.erm.tables')
+    >>> page_name("dplit.papers.erm.stability"), page_name("dplit_studies.erm.utility_tables")
+    ('papers.erm.stability', 'studies.erm.utility_tables')
     """
     first, _, rest = module.partition(".")
     return f"studies.{rest}".rstrip(".") if first.endswith("_studies") else rest
@@ -288,7 +288,7 @@ def function_link(function: str, package: Path) -> str:
     Parameters
     ----------
     function : str
-        Dotted name of a function, class or method, for example ``dplit.features.fast_cos``.
+        Dotted name of a function, class or method, such as ``dplit.features.fast_cos``.
     package : Path
         The package's folder, by which module and name are told apart.
 
@@ -339,7 +339,7 @@ def archived_checks(record: Mapping[str, Any], archive: Mapping[str, Any]) -> st
     old = archive.get(record["id"])
     if not record.get("unasked") or old is None or old["status"] != "passed":
         return ""
-    rows = "".join(claims._check_row(check) for check in old["checks"])
+    rows = "".join(badges._check_row(check) for check in old["checks"])
     title = f"in the archived run, on the paper's data: checked, {len(old['checks'])} of "
     title += f"{len(old['checks'])}"
     return (

@@ -465,8 +465,14 @@ def proofs_page(proofs: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
         link = (
             f'<a href="chapters/{slug}.html#proof-{proof["name"]}">{escape(proof["theorem"])}</a>'
         )
-        cells = [link, escape(f"to {step['line']}"), _lost(step["median"]), _lost(step["least"]),
-                 escape(proof["over"]), escape(step["gain"])]  # fmt: skip
+        cells = [
+            link,
+            escape(f"to {step['line']}"),
+            _lost(step["median"]),
+            _lost(step["least"]),
+            escape(proof["over"]),
+            escape(step["gain"]),
+        ]
         rows.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
     heads = ["what is proved", "step", "typical loss", "least", "on", "what would win it back"]
     counted = sum(map(len, proofs.values()))
@@ -492,7 +498,7 @@ def stand_ins(records: Sequence[Record]) -> str:
 
 def _fits(rows: Iterable[Sequence[Any]]) -> list[str]:
     """Return what a fit of each estimator costs, as rows of a table."""
-    from dplit.face_off.mechanisms import MECHANISMS
+    from dplit.tables.mechanisms import MECHANISMS
     from dplit_studies.face_off.comparison import of_the_record
 
     rows = list(rows)

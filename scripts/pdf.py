@@ -181,9 +181,14 @@ def main(layout: Layout, say: Callable[[str], None]) -> int:
         told = list(faults(page))
         margin = {"top": "18mm", "bottom": "18mm", "left": "18mm", "right": "18mm"}
         page.pdf(
-            path=str(folder / "dplit.pdf"), format="A4", margin=margin, scale=SCALE,
-            outline=True, tagged=True, print_background=True,
-        )  # fmt: skip
+            path=str(folder / "dplit.pdf"),
+            format="A4",
+            margin=margin,
+            scale=SCALE,
+            outline=True,
+            tagged=True,
+            print_background=True,
+        )
     for fault in told:
         say(f"  {fault}")
     say(f"  wrote {layout.name(folder / 'dplit.pdf')}")

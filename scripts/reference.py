@@ -12,8 +12,23 @@ from scripts.normalise import page_name
 
 #: Ends of the names of modules whose classes have bases of ours that the page tells too, and what
 #: scikit-learn gives every estimator, which it does not.
-WITH_BASES = ("baselines", "estimators", "features", "hats", "moments", "projected",
-              "dplit_studies.face_off.comparison")  # fmt: skip
+WITH_BASES = (
+    "adaptive",
+    "additive",
+    "components",
+    "estimator",
+    "estimators",
+    "features",
+    "gradient_classifier",
+    "hats",
+    "machines",
+    "kernels.random_features",
+    "moments",
+    "objective_classifier",
+    "projected",
+    "regressors",
+    "dplit_studies.face_off.comparison",
+)
 INHERITED = (
     "   :inherited-members: ClassifierMixin, RegressorMixin, DensityMixin, TransformerMixin, "
     "ClassNamePrefixFeaturesOutMixin, BaseEstimator\n"
@@ -31,8 +46,9 @@ def public_names(path: Path) -> set[str] | None:
         for line in body
         if isinstance(line, (ast.Assign, ast.AnnAssign)) and "TypeVar(" not in ast.unparse(line)
         for target in (line.targets if isinstance(line, ast.Assign) else [line.target])
-        for name in ast.walk(target) if isinstance(name, ast.Name)
-    }  # fmt: skip
+        for name in ast.walk(target)
+        if isinstance(name, ast.Name)
+    }
     if listed := targets.get("__all__"):
         return set(ast.literal_eval(listed.value)) if listed.value else set()
     if path.name == "__init__.py":
@@ -45,7 +61,7 @@ def documented_modules(package: Path) -> list[str]:
     """Return the modules that have a page.
 
     These are the rooms, and in them each public module with a name that the room's face does not
-    give; a package below a room has none for itself if it lists no names.
+    give; a package below a room has none for itself if it lists no names, but a paper's has.
     """
     told = []
     for path in sorted(path for folder in both(package) for path in folder.rglob("*.py")):
@@ -58,7 +74,7 @@ def documented_modules(package: Path) -> list[str]:
         face = module_file(".".join(parts[:-1]), package) if len(parts) > 2 else None
         given = (public_names(face) if face else None) or set()
         own = not is_package if names is None else bool(names - given)
-        if len(parts) <= 2 or own:
+        if len(parts) <= 2 or own or (is_package and parts[1] == "papers"):
             told.append(".".join(parts))
     return sorted(told)
 
@@ -77,7 +93,7 @@ def _inherited(module: str) -> str:
     Behind a mixin of scikit-learn no base is looked at: a room whose estimators share one that
     stands there names what it does not tell of mixins.
     """
-    if module.endswith("baselines"):
+    if module.startswith(("dplit.linear", "dplit.additive")):
         mixins, less = "ClassifierMixin, RegressorMixin, ", "score, "
     elif module.endswith("sketching.estimators"):
         mixins = "DensityMixin, TransformerMixin, ClassNamePrefixFeaturesOutMixin, "

@@ -54,7 +54,7 @@ def room(path: Path) -> str:
 
     Examples
     --------
-    >>> room(Path("src/dplit/erm/solvers/newton.py")), room(Path("tests/erm/test_rates.py"))
+    >>> room(Path("src/dplit/erm/solvers/newton.py")), room(Path("tests/papers/erm/test_rates.py"))
     ('src/dplit/erm', 'tests')
     """
     return "/".join(path.parent.parts[: 3 if path.parts[0] == "src" else 1])

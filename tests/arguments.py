@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import inspect
+import pkgutil
 import warnings
 from collections.abc import Callable, Iterable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -38,3 +41,11 @@ def keeps_imaginary_part(function: Callable[..., Any], good: dict[str, Any], arg
         with warnings.catch_warnings(), contextlib.suppress(TypeError, ValueError):
             warnings.simplefilter("error", np.exceptions.ComplexWarning)
             function(**{**good, argument: np.asarray(value) + 1j})
+
+
+def modules_of(package: str) -> list[ModuleType]:
+    """All public modules of a package but exercises."""
+    where = importlib.import_module(package).__path__
+    names = [found.name for found in pkgutil.iter_modules(where) if found.name[0] != "_"]
+    names = [name for name in names if name != "exercises"]
+    return [importlib.import_module(f"{package}.{name}") for name in names]

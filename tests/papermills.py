@@ -33,10 +33,13 @@ def _at_once(
     started = {
         name: subprocess.Popen(
             [sys.executable, "-m", "papermill", "--no-progress-bar", *arguments],
-            cwd=cwd, env=environment(LAYOUT), stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE, text=True,
+            cwd=cwd,
+            env=environment(LAYOUT),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         for name, arguments in runs.items()
-    }  # fmt: skip
+    }
     said = {name: process.communicate(timeout=timeout)[1] for name, process in started.items()}
     return {name: (process.returncode, said[name]) for name, process in started.items()}

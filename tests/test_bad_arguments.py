@@ -11,10 +11,30 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dplit import accounting, audit, baselines, features, mechanisms
+from dplit import accounting, audit, features, mechanisms
+from dplit._predictors import nearest_center
+from dplit.clusters import lloyd
+from dplit.linear import descent, moments, objective
+from dplit.linear.objective_classifier import objective_penalty
 from tests.arguments import good_arguments, keeps_imaginary_part
 
-MODULES = (mechanisms, accounting, audit, features, baselines)
+MODULES = (mechanisms, accounting, audit, features)
+#: Functions of learners, beside all that the faces of the modules give.
+LEARNERS = (
+    descent.noisy_gradient_descent,
+    descent.squared_loss_derivative,
+    lloyd.lloyd_noise,
+    lloyd.private_lloyd,
+    lloyd.spread_centers,
+    moments.moment_sensitivity,
+    moments.sufficient_statistics,
+    nearest_center,
+    objective.loss_slopes,
+    objective.objective_noise,
+    objective.objective_perturbation,
+    objective.smallest_regularization,
+    objective_penalty,
+)
 RNG = np.random.default_rng(0)
 X, Y = np.full((4, 2), 0.25), np.array([0.5, -0.5, 0.5, -0.5])
 W = np.ones((2, 3))
@@ -24,22 +44,77 @@ SAMPLED = {"sigma": 2.0, "sensitivity": 1.0, "sampling_rate": 0.5, "steps": 2}
 
 #: One good value for each argument, by function or for all of them.
 GOOD: dict[str, Any] = {
-    **BUDGET, **SAMPLED, **HITS,
-    "rng": RNG, "confidence": 0.9, "neighboring": "add_remove", "direction": "both",
-    "scores": [1.0, 2.0], "sensitivities": [1.0, 2.0], "better": "higher", "beta": 0.1,
-    "monotone": False, "complex": False, "normalize": True, "scale": 1.0, "rate": 1.0, "shape": 3,
-    "dimension": 3, "size": 2, "mu": 1.0, "rho": 0.5, "mus": [1.0], "rhos": [1.0],
-    "release": lambda data, rng: 0.0, "event": lambda value: False, "data": 0, "neighbour": 1,
-    "residuals": [0.1, -0.2, 0.3], "successes": 2, "trials": 5, "correct": 2, "guesses": 2,
-    "canaries": 4, "included": [True, False], "planted": 0.5, "audit": lambda factor: factor < 1,
-    "X": X, "y": Y, "Y": X, "frequencies": W, "phases": np.zeros(3), "kind": "cos_sin",
-    "n_jobs": 1, "array": X, "n_features": 2, "n_components": 4, "gamma": 1.0, "n_iter": 2,
-    "noise": "laplace", "data_norm": 1.0, "label_bound": 1.0, "centers": X, "clip": 1.0,
-    "learning_rate": 0.1, "jacobian": 1.0, "regularization": 1.0, "smoothing": 0.5, "radius": 1.0,
-    "loss": "huber", "start": X[:2], "bounds": (-1.0, 1.0), "n_clusters": 2, "n_records": 20,
-    "public_size": 4, "alpha": 1.0, "claimed": 1.0, "restarts": 1, "norm": 2,
-    "query": lambda records: records.sum(axis=0), "draw": lambda n, rng: rng.uniform(size=(n, 1)),
-}  # fmt: skip
+    **BUDGET,
+    **SAMPLED,
+    **HITS,
+    "rng": RNG,
+    "confidence": 0.9,
+    "neighboring": "add_remove",
+    "direction": "both",
+    "scores": [1.0, 2.0],
+    "sensitivities": [1.0, 2.0],
+    "better": "higher",
+    "beta": 0.1,
+    "monotone": False,
+    "complex": False,
+    "normalize": True,
+    "scale": 1.0,
+    "rate": 1.0,
+    "shape": 3,
+    "dimension": 3,
+    "size": 2,
+    "mu": 1.0,
+    "rho": 0.5,
+    "mus": [1.0],
+    "rhos": [1.0],
+    "release": lambda data, rng: 0.0,
+    "event": lambda value: False,
+    "data": 0,
+    "neighbour": 1,
+    "residuals": [0.1, -0.2, 0.3],
+    "successes": 2,
+    "trials": 5,
+    "correct": 2,
+    "guesses": 2,
+    "canaries": 4,
+    "included": [True, False],
+    "planted": 0.5,
+    "audit": lambda factor: factor < 1,
+    "X": X,
+    "y": Y,
+    "Y": X,
+    "frequencies": W,
+    "phases": np.zeros(3),
+    "kind": "cos_sin",
+    "n_jobs": 1,
+    "array": X,
+    "n_features": 2,
+    "n_components": 4,
+    "gamma": 1.0,
+    "n_iter": 2,
+    "noise": "laplace",
+    "data_norm": 1.0,
+    "label_bound": 1.0,
+    "centers": X,
+    "clip": 1.0,
+    "learning_rate": 0.1,
+    "jacobian": 1.0,
+    "regularization": 1.0,
+    "smoothing": 0.5,
+    "radius": 1.0,
+    "loss": "huber",
+    "start": X[:2],
+    "bounds": (-1.0, 1.0),
+    "n_clusters": 2,
+    "n_records": 20,
+    "public_size": 4,
+    "alpha": 1.0,
+    "claimed": 1.0,
+    "restarts": 1,
+    "norm": 2,
+    "query": lambda records: records.sum(axis=0),
+    "draw": lambda n, rng: rng.uniform(size=(n, 1)),
+}
 PAIRS = [audit.NeighbourPair("two", "add_remove", (X[:2],), (X[:1],))]
 FOR_ONE = {
     "float_sensitivity": {"total": lambda records: records.sum(axis=0), "pairs": PAIRS},
@@ -66,34 +141,58 @@ FOR_ONE = {
     "objective_noise": {"jacobian": 0.5},
 }
 BAD: dict[str, Any] = {
-    "nan": math.nan, "inf": math.inf, "minus": -1.0, "minus one": -1, "text": "no", "none": None,
-    "bool": True, "huge": 10**400, "array of nan": np.array([1.0, math.nan]), "empty": [],
-    "object": object(), "mapping": {"a": 1},
-}  # fmt: skip
+    "nan": math.nan,
+    "inf": math.inf,
+    "minus": -1.0,
+    "minus one": -1,
+    "text": "no",
+    "none": None,
+    "bool": True,
+    "huge": 10**400,
+    "array of nan": np.array([1.0, math.nan]),
+    "empty": [],
+    "object": object(),
+    "mapping": {"a": 1},
+}
 
 
 #: What is good for an argument although it is bad for most others.
 ALSO_GOOD: dict[str, set[str]] = {
     **{name: {"none"} for name in ("size", "Y", "phases", "gamma", "radius", "alpha")},
     **{name: {"bool"} for name in ("complex", "monotone", "normalize")},
-    "mus": {"empty"}, "rhos": {"empty"}, "data": set(BAD), "neighbour": set(BAD),
-    "residuals": {"minus", "minus one", "bool", "huge"}, "array": set(BAD), "public_size": {"none"},
-    "n_jobs": {"none", "minus one"}, "bound": {"inf"},
-}  # fmt: skip
+    "mus": {"empty"},
+    "rhos": {"empty"},
+    "data": set(BAD),
+    "neighbour": set(BAD),
+    "residuals": {"minus", "minus one", "bool", "huge"},
+    "array": set(BAD),
+    "public_size": {"none"},
+    "n_jobs": {"none", "minus one"},
+    "bound": {"inf"},
+}
 #: Errors of NumPy or of joblib, which do not name the argument, or no error: inner functions that
 #: check nothing, and flags that take whatever counts as true.
 UNCHECKED = {
-    *((name, argument) for name in ("nearest_center", "squared_loss_derivative")
-      for argument in ("X", "centers", "scores", "y")),
-    *((name, "normalize") for name in features.__all__), *((n, "n_jobs") for n in features.__all__),
+    *(
+        (name, argument)
+        for name in ("nearest_center", "squared_loss_derivative")
+        for argument in ("X", "centers", "scores", "y")
+    ),
+    *((name, "normalize") for name in features.__all__),
+    *((n, "n_jobs") for n in features.__all__),
     *(("loss_slopes", argument) for argument in ("margins", "loss", "h")),
-    ("nasty_pairs", "labels"), ("nasty_pairs", "sizes"), ("container_pairs", "labels"),
+    ("nasty_pairs", "labels"),
+    ("nasty_pairs", "sizes"),
+    ("container_pairs", "labels"),
     ("side_channels", "noised"),
-    ("objective_noise", "epsilon"), ("objective_noise", "jacobian"),
+    ("objective_noise", "epsilon"),
+    ("objective_noise", "jacobian"),
     *((name, "delta") for name in ("lloyd_noise", "private_lloyd")),
-    *((name, "delta") for name in ("objective_perturbation", "objective_noise",
-                                  "objective_penalty")),
-}  # fmt: skip
+    *(
+        (name, "delta")
+        for name in ("objective_perturbation", "objective_noise", "objective_penalty")
+    ),
+}
 
 
 def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
@@ -103,7 +202,7 @@ def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
                 yield name, getattr(module, name)
 
 
-FUNCTIONS = dict(functions())
+FUNCTIONS = dict(functions()) | {function.__name__: function for function in LEARNERS}
 
 
 def hang(*_: Any) -> None:

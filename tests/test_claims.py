@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dplit import claims
-from dplit.claims import MIMETYPE, Claim, ClaimError
+from dplit.notebook import claims
+from dplit.notebook.claims import MIMETYPE, Claim, ClaimError
 
 COLLECTED = {"tests": ["tests/x.py::test_x"], "page": "x", "anchor": "x-thm1"}
 
@@ -411,7 +411,7 @@ def test_checks_on_missing_data_are_listed_and_the_others_decide(without_data):
 
 def test_a_claim_asks_where_the_data_are(tmp_path, monkeypatch, without_data):
     """Kills data that are looked for and never believed, and a run on bundled data that asks."""
-    from dplit.datasets import FILES, DataFile
+    from dplit.notebook.datasets.papers import FILES, DataFile
 
     monkeypatch.setitem(FILES, "insurance.csv", DataFile("insurance.csv", _sha(b"1"), "", ""))
     (tmp_path / "insurance.csv").write_bytes(b"1")

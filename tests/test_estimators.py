@@ -21,11 +21,12 @@ from dplit import (
     ObjectivePerturbationClassifier,
     SufficientStatisticsRegressor,
 )
-from dplit._estimators import check_regression, clip_rows, spawn_generators
-from dplit.audits.cases import ESTIMATORS
+from dplit._base import check_regression, spawn_generators
+from dplit._numerics.clipping import clip_rows
 from dplit.features import RandomFourierFeatures
 from dplit.mechanisms import report_noisy_min
 from dplit.streams import stream
+from dplit_studies.audits.cases import ESTIMATORS
 from tests.estimator_checks import estimator_checks
 
 finite = st.floats(-1e6, 1e6, allow_subnormal=False)
@@ -122,15 +123,32 @@ MARK = 7391.8246
 TURNED = np.full((40, 2), MARK + 1j)
 #: Records that nobody can fit, in the containers that people use; an error may name no entry.
 ODD: list[Any] = [
-    MARK, [MARK, 0.5], np.full(40, MARK), pandas.Series([MARK]), np.full((1, 1, 2), MARK),
-    TURNED, TURNED.tolist(), TURNED.astype(object), csr_array(TURNED), pandas.DataFrame(TURNED),
-    "7391.8246", np.full((40, 2), "7391.8246x"), [[MARK, "7391"]] * 40, [[MARK, 0.5], [MARK]],
-]  # fmt: skip
+    MARK,
+    [MARK, 0.5],
+    np.full(40, MARK),
+    pandas.Series([MARK]),
+    np.full((1, 1, 2), MARK),
+    TURNED,
+    TURNED.tolist(),
+    TURNED.astype(object),
+    csr_array(TURNED),
+    pandas.DataFrame(TURNED),
+    "7391.8246",
+    np.full((40, 2), "7391.8246x"),
+    [[MARK, "7391"]] * 40,
+    [[MARK, 0.5], [MARK]],
+]
 #: What a person calls with records.
 METHODS = (
-    "fit", "predict", "predict_proba", "decision_function", "transform", "inverse_transform",
-    "fit_predict", "fit_transform",
-)  # fmt: skip
+    "fit",
+    "predict",
+    "predict_proba",
+    "decision_function",
+    "transform",
+    "inverse_transform",
+    "fit_predict",
+    "fit_transform",
+)
 MODELS = {name: (case.release, case.labels) for name, case in ESTIMATORS.items()}
 MODELS |= {"hats": (HatFeatures(box=(-1, 1)), None), "waves": (RandomFourierFeatures(9), None)}
 
@@ -148,8 +166,10 @@ def test_no_error_shows_a_record(name: str) -> None:
     calls[0] = lambda records: clone(model).fit(records, y)
     cases = [(call, odd) for call in calls for odd in ODD]
     if kind is not None:
-        cases += [(lambda labels: clone(model).fit(X, labels), labels) for labels in
-                  (TURNED[:, 0], TURNED[:, 0].tolist(), np.full(3, MARK), TURNED)]  # fmt: skip
+        cases += [
+            (lambda labels: clone(model).fit(X, labels), labels)
+            for labels in (TURNED[:, 0], TURNED[:, 0].tolist(), np.full(3, MARK), TURNED)
+        ]
     for call, odd in cases:
         with pytest.raises((TypeError, ValueError)) as raised:
             call(odd)

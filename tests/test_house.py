@@ -4,115 +4,159 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
+from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
 
 from scripts.digest import imported_names, notebook_code
 from scripts.layout import Layout
 
 LAYOUT = Layout(Path(__file__).resolve().parents[1])
 PACKAGE = LAYOUT.package
-MODULES = {path: path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
-STUDIES = {path: path.read_text(encoding="utf-8") for path in LAYOUT.studies.rglob("*.py")}
-PAPERS = {path.parent.name for path in PACKAGE.glob("*/claims.yml")} - {"face_off", "audits"}
+SOURCES = {
+    path: path.read_text(encoding="utf-8")
+    for folder in (PACKAGE, LAYOUT.studies)
+    for path in sorted(folder.rglob("*.py"))
+}
+PAPERS = PACKAGE / "papers"
+PUBLIC = LAYOUT.tests / "public_names.txt"
 
 
-def imports() -> Iterator[tuple[str, str, str]]:
-    """Yield each module's name, its room (the first part after ``dplit``) and what it imports."""
-    for path, source in MODULES.items():
-        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
-        module = ".".join(part for part in parts if part != "__init__")
-        for name in imported_names(source, module, path.stem == "__init__"):
-            if name.split(".")[0] == "dplit":
-                yield module, parts[1], name
+def name_of(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(part for part in parts if part != "__init__")
+
+
+MODULES = {name_of(path): source for path, source in SOURCES.items()}
+
+
+def of_library(module: str) -> bool:
+    return module.split(".")[0] == "dplit" and module.split(".")[1:2] not in (
+        ["papers"],
+        ["notebook"],
+    )
+
+
+def imports() -> Iterator[tuple[str, str]]:
+    """Yield each module's name and what it imports of ours."""
+    for path, source in SOURCES.items():
+        for name in imported_names(source, name_of(path), path.stem == "__init__"):
+            if name.split(".")[0] in ("dplit", "dplit_studies"):
+                yield name_of(path), name
 
 
 def test_imports_go_one_way() -> None:
-    """Kills a paper that imports another, a shared folder that imports a paper, and a package that
-    imports what only the book runs."""
-    wrong = []
-    for module, home, name in imports():
-        to = (*name.split("."), "", "")
-        if to[1] == home or home == "audits":
+    """The contracts of pyproject.toml: kills a library that imports a paper, a paper that imports
+    another, and an installed module that imports what only the book runs."""
+    assert lint_imports(config_filename=str(LAYOUT.root / "pyproject.toml")) == EXIT_STATUS_SUCCESS
+
+
+def public_names() -> list[str]:
+    """What a user of the library may name: definitions without an underscore in public modules."""
+    found = []
+    for module, source in MODULES.items():
+        if not of_library(module) or any(part.startswith("_") for part in module.split(".")):
             continue
-        foreign = to[1] in PAPERS and home in PAPERS
-        upwards = to[1] in PAPERS | {"face_off", "audits"} and home not in {*PAPERS, "face_off"}
-        if foreign or upwards:
-            wrong.append(f"{module} imports {name}")
-    wrong += [
-        f"{path.name} imports {name}"
-        for path, source in MODULES.items()
-        for name in imported_names(source)
-        if name.split(".")[0] == LAYOUT.studies.name
-    ]
-    for path, source in STUDIES.items():
-        home = path.relative_to(LAYOUT.studies).parts[0]
-        for name in imported_names(source):
-            to = (*name.split("."), "")[1]
-            if name.startswith("dplit") and to in PAPERS and home not in (to, "audits", "face_off"):
-                wrong.append(f"studies of {home} import {name}")
-    assert wrong == []
+        for node in ast.parse(source).body:
+            names = [node.name] if isinstance(node, (ast.FunctionDef, ast.ClassDef)) else []
+            if isinstance(node, (ast.Assign, ast.AnnAssign)):
+                told = node.targets if isinstance(node, ast.Assign) else [node.target]
+                names = [name.id for name in told if isinstance(name, ast.Name)]
+            found += [f"{module}.{name}" for name in names if name[0] != "_"]
+    return sorted(set(found))
 
 
-def test_a_public_function_of_a_chapter_is_named_outside_its_room() -> None:
+def test_public_names_of_the_library_are_those_of_the_list() -> None:
+    """A new one is a decision, which tests/public_names.txt shows."""
+    assert public_names() == PUBLIC.read_text(encoding="utf-8").split()
+
+
+def test_a_public_function_of_a_paper_is_named_outside_its_room() -> None:
     """Kills a function that is public and that no claim, cell, page, benchmark or room names."""
     root = LAYOUT.root
-    told = [*root.glob("notebooks/*.md"), *root.glob("book/*.md"), *root.glob("benchmarks/*.py")]
-    told += [*PACKAGE.glob("*/claims.yml"), root / "README.md", PACKAGE / "__init__.pyi"]
+    told = [*root.glob("notebooks/*.md"), *root.glob("book/*.md"), *root.glob("benchmarks/**/*.py")]
+    told += [*PAPERS.glob("*/claims.yml"), root / "README.md"]
     words = {w for path in told for w in re.findall(r"\w+", path.read_text(encoding="utf-8"))}
-    taken = {(home, name.rpartition(".")[2]) for _, home, name in imports()}
-    taken |= {
-        ("studies", name.rpartition(".")[2])
-        for source in STUDIES.values()
-        for name in imported_names(source)
-    }
+    taken = {(module.rpartition(".")[0], name.rpartition(".")[2]) for module, name in imports()}
     unused = {
-        node.name
-        for path, source in MODULES.items()
-        if (home := path.relative_to(PACKAGE).parts[0]) in PAPERS and path.name[0] != "_"
-        for node in ast.parse(source).body
+        f"{name_of(path)}.{node.name}"
+        for path in sorted(PAPERS.glob("*/[a-z]*.py"))
+        for node in ast.parse(SOURCES[path]).body
         if isinstance(node, ast.FunctionDef) and node.name[0] != "_" and node.name not in words
-        if not any(name == node.name and room != home for room, name in taken)
+        if not any(
+            name == node.name and home != name_of(path).rpartition(".")[0] for home, name in taken
+        )
     }
     assert unused == set()
 
 
-def inside(name: str) -> bool:
-    """Whether a dotted name is private to a room; ``dplit._checks`` and its like are for all."""
-    return any(part.startswith("_") and part[:2] != "__" for part in name.split(".")[2:])
+def test_what_other_rooms_use_has_no_underscore() -> None:
+    """Kills an import of an underscore name from another room's inside, and a chapter's.
 
-
-def test_what_other_rooms_use_is_public() -> None:
-    """Kills an import of an underscore name, or of a module of one, from another room's inside,
-    and a chapter's."""
+    Studies look inside what they study.
+    """
     wrong = {
-        f"{m} imports {n}" for m, home, n in imports() if inside(n) and n.split(".")[1] != home
+        f"{module} imports {name}"
+        for module, name in imports()
+        if name.rpartition(".")[2].startswith("_") and name not in MODULES
+        if not module.startswith("dplit_studies")
+        if module.rpartition(".")[0] != name.rpartition(".")[0].rpartition(".")[0]
+        if module != name.rpartition(".")[0].rpartition(".")[0]
     }
     for slug in LAYOUT.names():
         cells = notebook_code(LAYOUT.notebooks / f"{slug}.ipynb")
         names = {name for cell in cells for name in imported_names(cell)}
-        wrong |= {f"{slug}.ipynb imports {n}" for n in names if n[:6] == "dplit." and inside(n)}
+        ours = {name for name in names if name.split(".")[0] in ("dplit", "dplit_studies")}
+        wrong |= {
+            f"{slug}.ipynb imports {name}"
+            for name in ours
+            if any(part.startswith("_") for part in name.split("."))
+        }
     assert wrong == set()
 
 
 def test_no_two_modules_import_each_other() -> None:
-    names = {}
-    for path, source in MODULES.items():
-        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
-        module = ".".join(part for part in parts if part != "__init__")
+    edges = {}
+    for path, source in SOURCES.items():
         top = [n for n in ast.parse(source).body if isinstance(n, (ast.Import, ast.ImportFrom))]
         body = "\n".join(ast.unparse(node) for node in top)
-        names[module] = set(imported_names(body, module, path.stem == "__init__"))
-    edges = {  # a module always brings the packages that hold it
-        m: {n for n in found if n in names and not f"{m}.".startswith(f"{n}.")}
-        for m, found in names.items()
-    }
+        module = name_of(path)
+        found = {n for n in imported_names(body, module, path.stem == "__init__") if n in MODULES}
+        # a module always brings the packages that hold it
+        edges[module] = {n for n in found if not f"{module}.".startswith(f"{n}.")}
     while free := [m for m, found in edges.items() if not found]:
         edges = {m: found - set(free) for m, found in edges.items() if m not in free}
     assert sorted(edges) == []
+
+
+def test_a_module_needs_no_chapters() -> None:
+    """Kills headings in comments, of which several modules had become one, and lines that are
+    kept as somebody packed them."""
+    wrong = []
+    for module, source in MODULES.items():
+        lines = source.splitlines()
+        for above, line, below in zip(["", *lines], lines, [*lines[1:], ""], strict=False):
+            heading = line.startswith("# ") and not above.strip() and not below.strip()
+            if heading or "# fmt:" in line:
+                wrong.append(f"{module}: {line}")
+    assert wrong == []
+
+
+def test_no_module_is_imported_under_two_names() -> None:
+    """In cells a module has its own name, or one other where a variable has it."""
+    told: dict[str, set[str]] = defaultdict(set)
+    for slug in LAYOUT.names():
+        for cell in notebook_code(LAYOUT.notebooks / f"{slug}.ipynb"):
+            for node in ast.walk(ast.parse(cell)):
+                if isinstance(node, ast.ImportFrom):
+                    for alias in node.names:
+                        if (name := f"{node.module}.{alias.name}") in MODULES:
+                            told[f"{slug} {name}"].add(alias.asname or alias.name)
+    assert {name: names for name, names in told.items() if len(names) > 1} == {}
 
 
 def test_every_folder_of_tests_is_collected(pytestconfig: pytest.Config) -> None:
@@ -125,18 +169,18 @@ def test_every_folder_of_tests_is_collected(pytestconfig: pytest.Config) -> None
 
 
 def test_what_draws_private_noise_has_floating_point_errors_of_its_own() -> None:
-    """A user's `np.errstate` would tell of records; kills a release without `@quiet`.
-
-    Functions for exact arithmetic with public numbers alone are listed.
-    """
+    """A user's `np.errstate` would tell of records; kills a release without `@quiet`."""
     loud = []
-    for path, source in MODULES.items():
+    for module, source in MODULES.items():
         for node in ast.walk(ast.parse(source)):
             if not isinstance(node, ast.FunctionDef) or node.name.startswith("_"):
                 continue
-            calls = {n.func.id for n in ast.walk(node) if isinstance(n, ast.Call)
-                     and isinstance(n.func, ast.Name)}  # fmt: skip
+            calls = {
+                n.func.id
+                for n in ast.walk(node)
+                if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
+            }
             decorated = {d.id for d in node.decorator_list if isinstance(d, ast.Name)}
             if "record_draw" in calls and "quiet" not in decorated:
-                loud.append(f"{path.stem}.{node.name}")
+                loud.append(f"{module}.{node.name}")
     assert sorted(loud) == []

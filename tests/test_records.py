@@ -33,26 +33,25 @@ from dplit import (
     PrivatePCA,
     SufficientStatisticsRegressor,
 )
+from dplit._base import spawn_generators
+from dplit._bounds import check_box
 from dplit._checks import as_numbers
-from dplit._estimators import check_box, spawn_generators
-from dplit._records import (
-    class_places,
-    entries,
-    is_missing,
-    label_numbers,
-    person_names,
-    stated_classes,
-)
-from dplit.audits.cases import ESTIMATORS
-from dplit.baselines import objective_penalty, objective_perturbation, summaries
-from dplit.baselines.reading import numbers
-from dplit.margin.estimators import PrivateMarginClassifier
-from dplit.projection.moments import EntryMomentsRegressor
-from dplit.projection.summaries import entry_grid, fit_entry_summary
+from dplit._entries import entries, is_missing
+from dplit._labels import class_places, label_numbers, stated_classes
+from dplit._persons import person_names
+from dplit.entries.moments import EntryMomentsRegressor
+from dplit.linear.objective import objective_perturbation
+from dplit.linear.objective_classifier import objective_penalty
+from dplit.margins.estimators import PrivateMarginClassifier
+from dplit.sketching.additive_noise import sketch_parts
 from dplit.sketching.estimators import CompressiveKMeans
-from dplit.sketching.release import plan_release, sketch_parts
+from dplit.sketching.plans import plan_release
 from dplit.sketching.sketches import SketchMap, sketch, sketch_persons
 from dplit.streams import stream
+from dplit.tables import fits, summaries
+from dplit.tables.entry_summaries import entry_grid, fit_entry_summary
+from dplit.tables.reading import numbers
+from dplit_studies.audits.cases import ESTIMATORS
 
 # so few records that every estimator warns of its noise
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -64,10 +63,25 @@ ENTRIES = {name for name, case in _FIRST.items() if case.relation == "replace_en
 
 #: Labels that say nothing, or that are neither a number nor a class.
 ODD: list[Any] = [
-    None, math.nan, "", " ", "x", b"x", pandas.NA, pandas.NaT, Decimal("nan"), Decimal("snan"),
-    1j, [1], date(2020, 1, 1), np.datetime64("2020-01-01"), np.timedelta64(5, "ns"), math.inf,
-    np.float32("nan"), object(),
-]  # fmt: skip
+    None,
+    math.nan,
+    "",
+    " ",
+    "x",
+    b"x",
+    pandas.NA,
+    pandas.NaT,
+    Decimal("nan"),
+    Decimal("snan"),
+    1j,
+    [1],
+    date(2020, 1, 1),
+    np.datetime64("2020-01-01"),
+    np.timedelta64(5, "ns"),
+    math.inf,
+    np.float32("nan"),
+    object(),
+]
 
 
 def _data(name: str, n: int = 12) -> tuple[np.ndarray, list[Any]]:
@@ -121,19 +135,28 @@ def test_labels_are_the_same_numbers_in_every_container_and_type(name: str) -> N
     expected = _seen(model, X, np.array(y))
     missing = _seen(model, X, np.array([*y[:-1], np.nan]))
     same: list[Any] = [
-        y, np.array(y, np.float16), np.array(y, np.float32), np.array(y, np.longdouble),
-        pandas.Series(y, dtype="Float64"), pandas.Series(y, dtype="double[pyarrow]"),
-        polars.Series(y), pyarrow.array(y), pyarrow.chunked_array([y[:5], y[5:]]),
-        [Decimal(label) for label in y], [Fraction(label) for label in y],
-    ]  # fmt: skip
+        y,
+        np.array(y, np.float16),
+        np.array(y, np.float32),
+        np.array(y, np.longdouble),
+        pandas.Series(y, dtype="Float64"),
+        pandas.Series(y, dtype="double[pyarrow]"),
+        polars.Series(y),
+        pyarrow.array(y),
+        pyarrow.chunked_array([y[:5], y[5:]]),
+        [Decimal(label) for label in y],
+        [Fraction(label) for label in y],
+    ]
     for held in same:
         assert _same(_seen(model, X, held), expected), type(held)
     gap: list[Any] = [
-        pandas.Series([*y[:-1], None], dtype="Float64"), pandas.Series([*y[:-1], None]),
+        pandas.Series([*y[:-1], None], dtype="Float64"),
+        pandas.Series([*y[:-1], None]),
         pandas.Series([*y[:-1], None], dtype="double[pyarrow]"),
-        polars.Series([*y[:-1], None]), pyarrow.array([*y[:-1], None]),
+        polars.Series([*y[:-1], None]),
+        pyarrow.array([*y[:-1], None]),
         np.ma.masked_array(y, [False] * (len(y) - 1) + [True]),
-    ]  # fmt: skip
+    ]
     for held in gap:
         assert _same(_seen(model, X, held), missing), type(held)
 
@@ -191,8 +214,11 @@ def test_stated_classes_keep_their_kind() -> None:
 def test_without_stated_classes_missing_labels_are_no_class() -> None:
     model = ObjectivePerturbationClassifier(data_norm=1.0, random_state=0)
     X = stream(0, "records", "data").uniform(-0.4, 0.4, (6, 2))
-    for held in (["a", None, "b", "", "a", math.nan], [1, None, 2, pandas.NA, 1, math.nan],
-                 [1.0, math.nan, 2.0, math.nan, 1.0, math.nan]):  # fmt: skip
+    for held in (
+        ["a", None, "b", "", "a", math.nan],
+        [1, None, 2, pandas.NA, 1, math.nan],
+        [1.0, math.nan, 2.0, math.nan, 1.0, math.nan],
+    ):
         fitted = clone(model).fit(X, held)
         assert fitted.classes_.tolist() in (["a", "b"], [1, 2])
     with pytest.raises(ValueError, match=r"unless classes is given, got none$"):
@@ -202,8 +228,19 @@ def test_without_stated_classes_missing_labels_are_no_class() -> None:
 
 
 def test_what_is_missing_is_one_thing() -> None:
-    missing = [None, math.nan, pandas.NA, pandas.NaT, np.datetime64("NaT"), "", " ", b"",
-               Decimal("nan"), Decimal("snan"), np.float16("nan")]  # fmt: skip
+    missing = [
+        None,
+        math.nan,
+        pandas.NA,
+        pandas.NaT,
+        np.datetime64("NaT"),
+        "",
+        " ",
+        b"",
+        Decimal("nan"),
+        Decimal("snan"),
+        np.float16("nan"),
+    ]
     assert all(map(is_missing, missing))
     assert not any(map(is_missing, [0, False, "no", "nan", [], np.zeros(2), object(), math.inf]))
     found = label_numbers("y", [*missing, "x", 10**400, -(10**400), "0.5", True, math.inf])
@@ -269,17 +306,24 @@ def test_dates_and_durations_are_no_numbers() -> None:
     ones = np.ones(4)
     spans = [timedelta(hours=k) for k in range(4)]
     cases: list[Any] = [
-        pandas.DataFrame({"day": days}), pandas.DataFrame({"day": days - days[0]}),
+        pandas.DataFrame({"day": days}),
+        pandas.DataFrame({"day": days - days[0]}),
         pandas.DataFrame({"day": days, "x": ones}),
         pandas.DataFrame({"day": days.tz_localize("UTC")}),
-        pandas.DataFrame({"day": days.to_period("D")}), pandas.DataFrame({"day": spans, "x": ones}),
-        days.to_numpy()[:, None], (days - days[0]).to_numpy()[:, None],
-        [[day] for day in days], [[np.datetime64("2020-01-01"), 1.0]] * 4,
-        [[np.timedelta64(5, "ns"), 1.0]] * 4, [[np.timedelta64(5, "ns"), 1]] * 4,
-        np.array([[np.timedelta64(5, "ns"), 1.0]] * 4, object), [[date(2020, 1, 1)]] * 4,
+        pandas.DataFrame({"day": days.to_period("D")}),
+        pandas.DataFrame({"day": spans, "x": ones}),
+        days.to_numpy()[:, None],
+        (days - days[0]).to_numpy()[:, None],
+        [[day] for day in days],
+        [[np.datetime64("2020-01-01"), 1.0]] * 4,
+        [[np.timedelta64(5, "ns"), 1.0]] * 4,
+        [[np.timedelta64(5, "ns"), 1]] * 4,
+        np.array([[np.timedelta64(5, "ns"), 1.0]] * 4, object),
+        [[date(2020, 1, 1)]] * 4,
         polars.DataFrame({"day": [datetime(2020, 1, 1)] * 4}),
-        polars.DataFrame({"day": spans}), [[pandas.NaT, 1.0]] * 4,
-    ]  # fmt: skip
+        polars.DataFrame({"day": spans}),
+        [[pandas.NaT, 1.0]] * 4,
+    ]
     for model in (PrivateLloyd(2, bounds=(-1, 1)), HatFeatures(box=(-1, 1))):
         for records in cases:
             with pytest.raises((TypeError, ValueError)):
@@ -304,25 +348,50 @@ def test_no_two_persons_become_one_and_none_two() -> None:
     polars, pyarrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
     large = [2**53 + k for k in range(4)]
     whole: list[Any] = [
-        large, np.array(large), pandas.Series(large, dtype="Int64"), polars.Series(large),
-        pandas.Series(large, dtype="int64[pyarrow]"), pyarrow.array(large), tuple(large),
-        np.array(large, object), [np.int64(k) for k in large], pandas.Index(large),
-    ]  # fmt: skip
+        large,
+        np.array(large),
+        pandas.Series(large, dtype="Int64"),
+        polars.Series(large),
+        pandas.Series(large, dtype="int64[pyarrow]"),
+        pyarrow.array(large),
+        tuple(large),
+        np.array(large, object),
+        [np.int64(k) for k in large],
+        pandas.Index(large),
+    ]
     for held in whole:
         found = person_names("persons", held)
         assert (found.dtype, found.tolist()) == (np.int64, large)
     texts = ["a", "a\0", "nan", "1"]
-    for held in (texts, pandas.Series(texts, dtype=object), pyarrow.array(texts),
-                 polars.Series(texts)):  # fmt: skip
+    for held in (
+        texts,
+        pandas.Series(texts, dtype=object),
+        pyarrow.array(texts),
+        polars.Series(texts),
+    ):
         assert person_names("persons", held).tolist() == texts
     refused: list[Any] = [
-        ["ann", math.nan], [1, 1, 2, "1"], [True, 1], [1, None], [1.0, 2.0], ["a", ""], ["a", b"a"],
-        np.array([1.0, 2.0]), np.array([True, False]), np.array([1, 2], np.uint64), [2**63, 1],
-        pandas.Series([1, None], dtype="Int64"), pandas.Series([1, None], dtype="UInt64"),
-        pandas.Series([1, 2], dtype="UInt64"), pandas.Series([1, None], dtype="int64[pyarrow]"),
-        polars.Series([1, None]), pyarrow.array([1, None]), np.array(["2020"], "datetime64[D]"),
-        pandas.Series(["a", None], dtype="string"), pandas.Series([1.0, 2.0]),
-    ]  # fmt: skip
+        ["ann", math.nan],
+        [1, 1, 2, "1"],
+        [True, 1],
+        [1, None],
+        [1.0, 2.0],
+        ["a", ""],
+        ["a", b"a"],
+        np.array([1.0, 2.0]),
+        np.array([True, False]),
+        np.array([1, 2], np.uint64),
+        [2**63, 1],
+        pandas.Series([1, None], dtype="Int64"),
+        pandas.Series([1, None], dtype="UInt64"),
+        pandas.Series([1, 2], dtype="UInt64"),
+        pandas.Series([1, None], dtype="int64[pyarrow]"),
+        polars.Series([1, None]),
+        pyarrow.array([1, None]),
+        np.array(["2020"], "datetime64[D]"),
+        pandas.Series(["a", None], dtype="string"),
+        pandas.Series([1.0, 2.0]),
+    ]
     rule = r"persons must hold integers up to int64, or texts, none of them missing$"
     for held in refused:
         with warnings.catch_warnings():
@@ -351,8 +420,13 @@ def test_persons_of_every_container_make_the_same_sketch() -> None:
 def test_bounds_of_two_columns_that_can_be_misread_are_refused() -> None:
     """Kills [(0, 1), (10, 20)], meant as a pair for each column, read as lowest and highest."""
     lows, highs = np.array([0.0, 1.0]), np.array([10.0, 20.0])
-    for pairs in ([(0, 1), (10, 20)], ((0, 1), (10, 20)), np.array([[0, 1], [10, 20]]),
-                  [lows, (10, 20)], [[0, 1], [10, 20]]):  # fmt: skip
+    for pairs in (
+        [(0, 1), (10, 20)],
+        ((0, 1), (10, 20)),
+        np.array([[0, 1], [10, 20]]),
+        [lows, (10, 20)],
+        [[0, 1], [10, 20]],
+    ):
         with pytest.raises(ValueError, match="can be read in two ways"):
             check_box(pairs, 2)
     assert check_box((lows, highs), 2).high.tolist() == [10.0, 20.0]
@@ -384,13 +458,13 @@ def test_a_record_without_a_label_adds_nothing_to_a_summary() -> None:
         for found in (pair, summaries.summarise(table, model, **named)):
             np.testing.assert_array_equal(found.gram, summaries.summarise(gone, model).gram)
             assert (found.count, found.labels) == (40, 37)
-            fitted = summaries.fit_summary(clone(model), found)
+            fitted = fits.fit_summary(clone(model), found)
             direct = clone(model).fit(X, y)
             np.testing.assert_array_equal(fitted.coef_, direct.coef_)
             assert fitted.intercept_ == direct.intercept_
         nothing = summaries.summarise((X, [None] * 40), model)
         with pytest.raises(ValueError, match="at least one record with a label"):
-            summaries.fit_summary(clone(model), nothing)
+            fits.fit_summary(clone(model), nothing)
     people = {
         "who": ["a", "a", "b", "c"],
         "x": [0.1, 0.2, 0.3, 0.4],
@@ -562,8 +636,11 @@ def test_nothing_that_is_set_after_the_fit_changes_a_prediction(name: str) -> No
     y = None if case.labels is None else np.where(X[:, 0] > 0, 1.0, -1.0)
     new = np.vstack([X, [[3.0, -4.0], [30.0, 1.0]]])
     model = clone(case.release).set_params(random_state=0).fit(X, y)
-    calls = [call for call in ("predict", "decision_function", "transform", "predict_proba",
-                               "score_samples") if hasattr(model, call)]  # fmt: skip
+    calls = [
+        call
+        for call in ("predict", "decision_function", "transform", "predict_proba", "score_samples")
+        if hasattr(model, call)
+    ]
     before = [getattr(model, call)(new) for call in calls]
     for parameter in model.get_params(deep=False):
         setattr(model, parameter, object())

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dplit._checks import _LARGEST_NUMBER, as_number
-from dplit._estimators import nearest_center
+from dplit._predictors import nearest_center
 from dplit._records import _door
 
 

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from dplit.streams import stream
-from dplit.trials import Runs, Trial, mean_and_se, quantile_band, run_trials
+from dplit_studies.runs import Runs
+from dplit_studies.trials import Trial, mean_and_se, quantile_band, run_trials
 
 
 def two_draws(trial: Trial) -> tuple[float, float]:

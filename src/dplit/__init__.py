@@ -1,7 +1,8 @@
 """dplit: differentially private learning, literately.
 
-All estimators and the calibrations of noise are found here, ``from dplit import gaussian_sigma``;
-a name is imported when it is first asked for. Type checkers read ``__init__.pyi``.
+All estimators, the calibrations of noise, and what publishes a table are found here, ``from dplit
+import gaussian_sigma``; a name is imported when it is first asked for. Type checkers read
+``__init__.pyi``.
 """
 
 from __future__ import annotations
@@ -13,21 +14,22 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "accounting": ("noise_multiplier", "sampled_gaussian_sigma", "zcdp_epsilon", "zcdp_rho"),
-    "baselines": (
-        "AdaSSPRegressor",
-        "NoisyGradientClassifier",
-        "NoisyGradientRegressor",
-        "ObjectivePerturbationClassifier",
-        "PrivateAdditiveClassifier",
-        "PrivateAdditiveRegressor",
-        "PrivateLloyd",
-        "PrivatePCA",
-        "SufficientStatisticsRegressor",
-    ),
-    "erm.estimators": ("PrivateKernelClassifier", "PrivateKernelMachine"),
+    "additive": ("PrivateAdditiveClassifier", "PrivateAdditiveRegressor"),
+    "advice.tables": ("recommend",),
+    "clusters.estimator": ("PrivateLloyd",),
+    "components": ("PrivatePCA",),
+    "entries.estimators": ("AdditiveNoiseRegressor", "RandomProjectionRegressor"),
+    "entries.moments": ("EntryMomentsRegressor",),
     "features.hats": ("HatFeatures",),
-    "margin.estimators": ("PrivateKernelMarginClassifier", "PrivateMarginClassifier"),
-    "margin.projected": ("ProjectedObjectiveClassifier",),
+    "kernels.machines": ("PrivateKernelClassifier", "PrivateKernelMachine"),
+    "kernels.random_features": ("PrivateRandomFeatureRegressor",),
+    "linear.adaptive": ("AdaSSPRegressor",),
+    "linear.gradient_classifier": ("NoisyGradientClassifier",),
+    "linear.objective_classifier": ("ObjectivePerturbationClassifier",),
+    "linear.regressors": ("NoisyGradientRegressor", "SufficientStatisticsRegressor"),
+    "margins.estimators": ("PrivateMarginClassifier",),
+    "margins.kernel_estimators": ("PrivateKernelMarginClassifier",),
+    "margins.projected": ("ProjectedObjectiveClassifier",),
     "mechanisms": (
         "classical_gaussian_sigma",
         "gaussian_delta",
@@ -35,10 +37,11 @@ _HOMES = {
         "gaussian_sigma",
         "laplace_scale",
     ),
-    "projection.estimators": ("AdditiveNoiseRegressor", "RandomProjectionRegressor"),
-    "projection.moments": ("EntryMomentsRegressor",),
-    "random_features.estimators": ("PrivateRandomFeatureRegressor",),
     "sketching.estimators": ("CompressiveGaussianMixture", "CompressiveKMeans", "CompressivePCA"),
+    "tables.choosing": ("choose",),
+    "tables.exploring": ("explore",),
+    "tables.released": ("load_model",),
+    "tables.releasing": ("release",),
 }
 
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

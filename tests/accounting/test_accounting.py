@@ -31,9 +31,13 @@ def test_composition_without_sampling_is_the_exact_gaussian(
 
 @pytest.mark.parametrize(
     "setting",
-    [{"sigma": 0.01}, {"sigma": 0.01, "steps": 50}, {"sigma": 0.01, "sampling_rate": 0.5},
-     {"sigma": 1e-3, "sampling_rate": 0.1, "steps": 9}],
-)  # fmt: skip
+    [
+        {"sigma": 0.01},
+        {"sigma": 0.01, "steps": 50},
+        {"sigma": 0.01, "sampling_rate": 0.5},
+        {"sigma": 1e-3, "sampling_rate": 0.1, "steps": 9},
+    ],
+)
 def test_little_noise_takes_little_memory(setting: dict[str, Any]) -> None:
     """Losses span up to 5e6: a grid of 1e-4 would hold 5e10 cells.
 

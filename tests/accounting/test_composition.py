@@ -12,25 +12,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplit.accounting.finite import (
-    _Database,
-    are_neighbours,
-    by_value,
+from dplit.papers.composition import (
     compose_budgets,
-    databases,
     geometric_count,
     group_guarantee,
     joint,
-    law_delta,
-    law_epsilon,
     leaky,
     parallel,
-    privacy_loss,
-    removals,
-    replacements,
     worst_delta,
     worst_epsilon,
 )
+from dplit.papers.definition import _Database, law_delta, law_epsilon, privacy_loss
+from dplit.papers.neighbours import are_neighbours, by_value, databases, removals, replacements
 from dplit.streams import stream
 
 SETS = databases("ab", max_size=3)
@@ -68,11 +61,16 @@ def test_bounded_neighbours_by_permutations() -> None:
 
 def test_listed_pairs_are_the_relations() -> None:
     sets = databases("abc", max_size=3)
-    removed = {(x, y) for x in sets for y in sets
-               if len(x) > len(y) and are_neighbours(x, y, neighboring="add_remove")}  # fmt: skip
+    removed = {
+        (x, y)
+        for x in sets
+        for y in sets
+        if len(x) > len(y) and are_neighbours(x, y, neighboring="add_remove")
+    }
     assert removals(sets) == removed
-    replaced = {(x, y) for x in sets for y in sets
-                if x and are_neighbours(x, y, neighboring="replace_one")}  # fmt: skip
+    replaced = {
+        (x, y) for x in sets for y in sets if x and are_neighbours(x, y, neighboring="replace_one")
+    }
     assert replacements(sets, "abc") == replaced
     assert by_value("ab")(("b", "a", "b")) == [("a",), ("b", "b")]
 

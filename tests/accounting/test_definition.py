@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplit.accounting.finite import (
+from dplit.papers.definition import (
     dp_epsilon,
     dp_epsilon_restricted,
     mechanism_epsilon,
     total_variation,
 )
-from dplit.erm.pairs import hinge_pair
-from dplit.erm.release import shift_ranges_meet
+from dplit.papers.erm.line_pairs import hinge_pair
+from dplit.papers.erm.release import shift_ranges_meet
 
 weights = st.lists(st.integers(0, 6), min_size=1, max_size=6).filter(any)
 

@@ -9,8 +9,7 @@ import pytest
 from scipy import stats
 from scipy.signal import fftconvolve
 
-from dplit.accounting import composed_delta, sampled_gaussian_delta, sampled_gaussian_sigma
-from dplit.accounting import composition as grid
+from dplit.accounting import composed_delta, sampled, sampled_gaussian_delta, sampled_gaussian_sigma
 from dplit.mechanisms import gaussian_delta, gaussian_sigma
 
 BASE = {"epsilon": 1.0, "sigma": 2.0, "sensitivity": 1.0, "sampling_rate": 0.3}
@@ -106,7 +105,7 @@ def test_dp_accounting_confirms_the_calibration(epsilon, delta, rate):
 def test_a_finer_grid_changes_little_and_only_downwards(monkeypatch):
     setting = {"epsilon": 1.0, "sigma": 33.0, "sensitivity": 64.0, "sampling_rate": 1 / 64}
     coarse = sampled_gaussian_delta(**setting, steps=64)
-    monkeypatch.setattr(grid, "_CELLS", 1 << 19)
+    monkeypatch.setattr(sampled, "_CELLS", 1 << 19)
     fine = sampled_gaussian_delta(**setting, steps=64)
     assert fine <= coarse <= fine * (1 + 1e-4)
 
@@ -129,7 +128,7 @@ def test_sigma_and_delta_are_inverse():
 
 def test_the_law_of_a_step_keeps_both_masses():
     """Mean of 1 is 1, and of e^-loss at most 1: mass moved to the ends of a cell stays."""
-    law, start, spacing, beyond = grid._grid_law(0.9, 0.2, "remove", 3)
+    law, start, spacing, beyond = sampled._grid_law(0.9, 0.2, "remove", 3)
     losses = start + spacing * np.arange(len(law))
     assert law.sum() + beyond == pytest.approx(1.0, abs=1e-12)
     assert law @ np.exp(-losses) == pytest.approx(1.0, abs=1e-10)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dplit.accounting.finite import compose_budgets, group_guarantee, privacy_loss
+from dplit.papers.composition import compose_budgets, group_guarantee
+from dplit.papers.definition import privacy_loss
 
 
 @pytest.mark.parametrize(

@@ -18,11 +18,34 @@ from dplit.audit import Ledger, LedgerError
 from dplit.mechanisms.draws import Draw, listen, stop
 
 _METHODS = (
-    "normal", "standard_normal", "laplace", "gamma", "standard_gamma", "exponential", "gumbel",
-    "standard_exponential", "random", "uniform", "integers", "choice", "permutation", "permuted",
-    "shuffle", "binomial", "poisson", "geometric", "chisquare", "multivariate_normal",
-    "standard_cauchy", "standard_t", "beta", "dirichlet", "logistic", "vonmises", "bytes",
-)  # fmt: skip
+    "normal",
+    "standard_normal",
+    "laplace",
+    "gamma",
+    "standard_gamma",
+    "exponential",
+    "gumbel",
+    "standard_exponential",
+    "random",
+    "uniform",
+    "integers",
+    "choice",
+    "permutation",
+    "permuted",
+    "shuffle",
+    "binomial",
+    "poisson",
+    "geometric",
+    "chisquare",
+    "multivariate_normal",
+    "standard_cauchy",
+    "standard_t",
+    "beta",
+    "dirichlet",
+    "logistic",
+    "vonmises",
+    "bytes",
+)
 _SCALED = {"normal": 1, "laplace": 1, "gamma": 1, "exponential": 0, "gumbel": 1}
 
 
@@ -208,10 +231,16 @@ def _scale(entry: Drawn, draw: Draw) -> list[str]:
 def told_of_data(one: Run, other: Run) -> list[str]:
     """Return what the records of two neighbouring data sets say differently: nothing may."""
     left, right = (
-        [[getattr(draw, f.name) for f in dataclasses.fields(draw)
-          if f.name not in ("parallel", "stated")] for draw in found.book]
+        [
+            [
+                getattr(draw, f.name)
+                for f in dataclasses.fields(draw)
+                if f.name not in ("parallel", "stated")
+            ]
+            for draw in found.book
+        ]
         for found in (one, other)
-    )  # fmt: skip
+    )
     wrong = [] if left == right else ["the records differ between neighbours"]
     sizes = [
         [(e.stream, e.method, e.values.shape) for e in found.log if isinstance(e, Drawn)]
@@ -237,10 +266,11 @@ def moved(one: Run, other: Run) -> float:
     """
     pairs = [
         (a, b)
-        for a, b in zip(*([e for e in f.log if isinstance(e, Hidden)] for f in (one, other)),
-                        strict=True)
+        for a, b in zip(
+            *([e for e in f.log if isinstance(e, Hidden)] for f in (one, other)), strict=True
+        )
         if a.of is not None and a.draw.sensitivity is not None
-    ]  # fmt: skip
+    ]
     if not pairs:
         return 0.0
     shares, units, first = [], [], True

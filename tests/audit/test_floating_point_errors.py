@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dplit._checks import as_numbers
-from dplit.audits.cases import ESTIMATORS, RELEASES, _Case
+from dplit_studies.audits.cases import ESTIMATORS, RELEASES, _Case
 
 CASES = {**ESTIMATORS, **RELEASES}
 

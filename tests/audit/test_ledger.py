@@ -18,28 +18,38 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from dplit import audit, baselines
+from dplit import audit
 from dplit.audit import LedgerError, ledger
-from dplit.audits.cases import BOX, ESTIMATORS, RELEASES
-from dplit.baselines import linear, lloyd
-from dplit.erm import repairs
-from dplit.erm.repairs import GaussianProcessOracle, QueryOracle
-from dplit.margin import descent, exponential
-from dplit.margin import estimators as margin_estimators
-from dplit.mechanisms import exponential_mechanism, gaussian_delta, gaussian_sigma, report_noisy_min
+from dplit.clusters import lloyd
+from dplit.entries.estimators import RandomProjectionRegressor
+from dplit.kernels import gamma, random_features
+from dplit.kernels._certified_ridge import noisy_mean
+from dplit.kernels.gaussian_process import GaussianProcessOracle
+from dplit.kernels.queries import QueryOracle
+from dplit.linear import moments, regressors
+from dplit.margins import _accelerated, _descent, estimators
+from dplit.margins import plans as margin_plans
+from dplit.mechanisms import (
+    exponential_mechanism,
+    gaussian,
+    gaussian_delta,
+    gaussian_sigma,
+    report_noisy_min,
+)
+from dplit.mechanisms import noise as mechanisms_noise
 from dplit.mechanisms.draws import Draw
 from dplit.mechanisms.secure import secure_gaussian, secure_laplace
-from dplit.projection.estimators import RandomProjectionRegressor
-from dplit.random_features import estimators as wave_estimators
-from dplit.random_features._certified import noisy_mean
-from dplit.sketching import release as sketch_release
-from dplit.sketching.release import noisy_sum, plan_release, sketch_parts
+from dplit.papers.margin import gibbs
+from dplit.papers.sketching.masks import mask_law
+from dplit.papers.sketching.subsampled_sketch import noisy_subsampled_sum
+from dplit.sketching import plans
+from dplit.sketching.additive_noise import noisy_sum, sketch_parts
+from dplit.sketching.plans import plan_release
 from dplit.sketching.sketches import SketchMap, merge_all, sketch, sketch_persons
-from dplit.sketching.subsampling.masks import mask_law
-from dplit.sketching.subsampling.release import noisy_subsampled_sum
 from dplit.streams import stream
+from dplit_studies.audits.cases import BOX, ESTIMATORS, RELEASES
 from tests.audit.spies import Hidden, moved, problems, run, told_of_data
-from tests.margin.planned import boosted, full_batch, phased
+from tests.margins.planned import boosted, full_batch, phased
 
 pytest.importorskip("dp_accounting")
 # so few records that every estimator warns of its noise
@@ -92,7 +102,10 @@ SETTINGS: dict[str, tuple[dict[str, Any], dict[str, list[Any]]]] = {
     "SufficientStatisticsRegressor": (
         {**_NORM, **BOX},
         {
-            **_BUDGETS, **_DELTAS, "neighboring": _TWO, "alpha": [{"alpha": 0.1}],
+            **_BUDGETS,
+            **_DELTAS,
+            "neighboring": _TWO,
+            "alpha": [{"alpha": 0.1}],
             "fit_intercept": [{"fit_intercept": False, **n} for n in _TWO],
             "bounds": [{"bounds": (-0.1, 3.0), **n} for n in _TWO],
         },
@@ -100,44 +113,60 @@ SETTINGS: dict[str, tuple[dict[str, Any], dict[str, list[Any]]]] = {
     "AdaSSPRegressor": (
         {**_NORM, **BOX},
         {
-            **_BUDGETS, **_DELTAS, "neighboring": _TWO, "rho": [{"rho": 0.5}],
+            **_BUDGETS,
+            **_DELTAS,
+            "neighboring": _TWO,
+            "rho": [{"rho": 0.5}],
             "fit_intercept": [{"fit_intercept": False, **n} for n in _TWO],
         },
     ),
     "NoisyGradientRegressor": (
         {**_NORM, **BOX},
         {
-            **_BUDGETS, **_DELTAS, "steps": [{"steps": 1}, {"steps": 7}],
-            "clip": [{"clip": 3.0}], "learning_rate": [{"learning_rate": 0.1}],
-            "radius": [{"radius": 0.1}], "average": [{"average": False}],
+            **_BUDGETS,
+            **_DELTAS,
+            "steps": [{"steps": 1}, {"steps": 7}],
+            "clip": [{"clip": 3.0}],
+            "learning_rate": [{"learning_rate": 0.1}],
+            "radius": [{"radius": 0.1}],
+            "average": [{"average": False}],
             "neighboring": [{"neighboring": "add_remove", "public_size": 9}],
-            "public_size": [{"public_size": 30}], "fit_intercept": [{"fit_intercept": False}],
+            "public_size": [{"public_size": 30}],
+            "fit_intercept": [{"fit_intercept": False}],
         },
     ),
     "ObjectivePerturbationClassifier": (
         {**_NORM, "classes": _SIGNS},
         {
-            **_BUDGETS, "delta": [{"delta": 1e-9}, {"delta": 1e-2}],
+            **_BUDGETS,
+            "delta": [{"delta": 1e-9}, {"delta": 1e-2}],
             "loss": [{"loss": "logistic"}, {"loss": "logistic", "delta": 1e-6}],
             "regularization": [{"regularization": 1.0}, {"regularization": 1e-9}],
-            "smoothing": [{"smoothing": 0.1}], "fit_intercept": [{"fit_intercept": False}],
+            "smoothing": [{"smoothing": 0.1}],
+            "fit_intercept": [{"fit_intercept": False}],
             "neighboring": [{}],
         },
     ),
     "NoisyGradientClassifier": (
         {**_NORM, "classes": _SIGNS},
         {
-            **_BUDGETS, **_DELTAS, "steps": [{"steps": 1}, {"steps": 7}],
-            "clip": [{"clip": 3.0}], "learning_rate": [{"learning_rate": 0.1}],
+            **_BUDGETS,
+            **_DELTAS,
+            "steps": [{"steps": 1}, {"steps": 7}],
+            "clip": [{"clip": 3.0}],
+            "learning_rate": [{"learning_rate": 0.1}],
             "classes": [{"classes": (-1.0, 0.0, 1.0, 2.0)}],
             "neighboring": [{"neighboring": "add_remove", "public_size": 9}],
-            "public_size": [{"public_size": 30}], "fit_intercept": [{"fit_intercept": False}],
+            "public_size": [{"public_size": 30}],
+            "fit_intercept": [{"fit_intercept": False}],
         },
     ),
     "PrivateAdditiveRegressor": (
         {"box": (-0.5, 0.5), **BOX},
         {
-            **_BUDGETS, **_DELTAS, "n_hats": [{"n_hats": 2}, {"n_hats": 5}],
+            **_BUDGETS,
+            **_DELTAS,
+            "n_hats": [{"n_hats": 2}, {"n_hats": 5}],
             "indicators": [{"indicators": ((0, 1),)}, {"indicators": ((1,),)}],
             "neighboring": [{"neighboring": "add_remove", "public_size": 9}],
             "public_size": [{"public_size": 30}],
@@ -146,7 +175,8 @@ SETTINGS: dict[str, tuple[dict[str, Any], dict[str, list[Any]]]] = {
     "PrivateAdditiveClassifier": (
         {"box": (-0.5, 0.5), "classes": _SIGNS},
         {
-            **_BUDGETS, "delta": [{"delta": 0.0}, {"delta": 1e-2}],
+            **_BUDGETS,
+            "delta": [{"delta": 0.0}, {"delta": 1e-2}],
             "loss": [{"loss": "logistic"}, {"loss": "logistic", "delta": 0.0}],
             "n_hats": [{"n_hats": 2}, {"n_hats": 5, "delta": 0.0}],
             "indicators": [{"indicators": ((0, 1),)}],
@@ -157,13 +187,14 @@ SETTINGS: dict[str, tuple[dict[str, Any], dict[str, list[Any]]]] = {
     "PrivateLloyd": (
         {"n_clusters": 2, **BOX},
         {
-            **_BUDGETS, "delta": [{"noise": "gaussian", "delta": 1e-6}],
-            "n_clusters": [{"n_clusters": 5}], "n_candidates": [{"n_candidates": 4}],
+            **_BUDGETS,
+            "delta": [{"noise": "gaussian", "delta": 1e-6}],
+            "n_clusters": [{"n_clusters": 5}],
+            "n_candidates": [{"n_candidates": 4}],
             "start": [{"start": [[0.0, 0.1], [0.1, 0.0]]}],
             "n_iter": [{"n_iter": 1}, {"n_iter": 6}, {"n_iter": 6, **_TWO[1]}],
             "noise": [
-                {"noise": "gaussian", "delta": 1e-6, "n_iter": t, **n}
-                for n in _TWO for t in (1, 4)
+                {"noise": "gaussian", "delta": 1e-6, "n_iter": t, **n} for n in _TWO for t in (1, 4)
             ],
             "neighboring": _TWO,
         },
@@ -171,7 +202,8 @@ SETTINGS: dict[str, tuple[dict[str, Any], dict[str, list[Any]]]] = {
     "PrivateKernelMachine": (
         {"n_components": 4, **BOX},
         {
-            **_KERNEL, "loss": [{"loss": k} for k in ("squared", "pinball")],
+            **_KERNEL,
+            "loss": [{"loss": k} for k in ("squared", "pinball")],
             "tau": [{"loss": "pinball", "tau": 0.9}],
         },
     ),
@@ -186,12 +218,14 @@ SETTINGS: dict[str, tuple[dict[str, Any], dict[str, list[Any]]]] = {
     "RandomProjectionRegressor": (
         {"epsilon": 0.02, "n_components": 5, **BOX},
         {
-            **_ENTRIES, "n_components": [{"n_components": 1}, {"n_components": 40}],
+            **_ENTRIES,
+            "n_components": [{"n_components": 1}, {"n_components": 40}],
             "correction": [{"correction": "attenuation"}],
         },
     ),
     "EntryMomentsRegressor": (
-        {"epsilon": 0.02, **BOX}, _ENTRIES,
+        {"epsilon": 0.02, **BOX},
+        _ENTRIES,
     ),
     "CompressiveKMeans": (
         {"n_clusters": 1, "n_restarts": 1, "n_frequencies": 8, **BOX},
@@ -200,21 +234,27 @@ SETTINGS: dict[str, tuple[dict[str, Any], dict[str, list[Any]]]] = {
     "CompressiveGaussianMixture": (
         {"n_starts": 1, "n_frequencies": 8, **BOX},
         {
-            **_SKETCH, "n_components": [{"n_components": 2}], "n_starts": [{"n_starts": 2}],
+            **_SKETCH,
+            "n_components": [{"n_components": 2}],
+            "n_starts": [{"n_starts": 2}],
             "min_variance": [{"min_variance": 0.1}],
         },
     ),
     "CompressivePCA": (
         {"n_components": 1, **_NORM},
         {
-            **_BUDGETS, "delta": [{"noise": "gaussian", "delta": 1e-6}],
-            "n_components": [{"n_components": 2}], "n_frequencies": [{"n_frequencies": 8}],
+            **_BUDGETS,
+            "delta": [{"noise": "gaussian", "delta": 1e-6}],
+            "n_components": [{"n_components": 2}],
+            "n_frequencies": [{"n_frequencies": 8}],
             "frequencies": [{"frequencies": "gaussian"}],
             "noise": [
                 {"noise": k, "delta": 1e-6 if k == "gaussian" else 0.0, **n}
-                for k in ("laplace", "gaussian") for n in _TWO
+                for k in ("laplace", "gaussian")
+                for n in _TWO
             ],
-            "neighboring": _TWO, "count_share": [{"count_share": 0.3}],
+            "neighboring": _TWO,
+            "count_share": [{"count_share": 0.3}],
         },
     ),
     "PrivatePCA": (
@@ -224,23 +264,33 @@ SETTINGS: dict[str, tuple[dict[str, Any], dict[str, list[Any]]]] = {
     "PrivateMarginClassifier": (
         {"classes": _SIGNS, **_NORM},
         {
-            **_BUDGETS, **_DELTAS, "radius": [{"radius": 3.0}],
-            "margin": [{"margin": 0.1}, {"margin": "private"},
-                       {"margin": "private", "solver": "phased"}],
+            **_BUDGETS,
+            **_DELTAS,
+            "radius": [{"radius": 3.0}],
+            "margin": [
+                {"margin": 0.1},
+                {"margin": "private"},
+                {"margin": "private", "solver": "phased"},
+            ],
             "n_margins": [{"margin": "private", "n_margins": k} for k in (1, 5)],
             "projection": [{"projection": k, "n_components": 1} for k in ("fast", "sign")],
             "n_components": [{"projection": "fast", "n_components": 2}],
             "inflation": [{"projection": "sign", "n_components": 1, "inflation": 2.0}],
-            "solver": [{"solver": "noisy_gradient"}, {"solver": "phased"},
-                       {"solver": "phased", "projection": "fast"}],
-            "n_steps": [{"n_steps": 1}, {"n_steps": 9}], "fit_intercept": [{"fit_intercept": True}],
+            "solver": [
+                {"solver": "noisy_gradient"},
+                {"solver": "phased"},
+                {"solver": "phased", "projection": "fast"},
+            ],
+            "n_steps": [{"n_steps": 1}, {"n_steps": 9}],
+            "fit_intercept": [{"fit_intercept": True}],
             "beta": [{"solver": "phased", "beta": b} for b in (0.4, 1e-3)],
         },
     ),
     "ProjectedObjectiveClassifier": (
         {"classes": _SIGNS, **_NORM},
         {
-            **_BUDGETS, "margin": [{"margin": 0.4}],
+            **_BUDGETS,
+            "margin": [{"margin": 0.4}],
             "delta": [{"delta": 1e-6}, {"delta": 1e-2, "n_components": 1}],
             "n_components": [{"n_components": k} for k in (1, 2)],
             "regularization": [{"regularization": a, "n_components": 1} for a in (1e-9, 3.0)],
@@ -250,26 +300,34 @@ SETTINGS: dict[str, tuple[dict[str, Any], dict[str, list[Any]]]] = {
     "PrivateKernelMarginClassifier": (
         {"n_components": 4, "classes": _SIGNS},
         {
-            **_BUDGETS, **_DELTAS, "gamma": [{"gamma": 3.0}],
-            "n_components": [{"n_components": 9}], "n_frequencies": [{"n_frequencies": 12}],
-            "inflation": [{"inflation": 2.0}], "margin": [{"margin": 0.1}, {"margin": "private"}],
+            **_BUDGETS,
+            **_DELTAS,
+            "gamma": [{"gamma": 3.0}],
+            "n_components": [{"n_components": 9}],
+            "n_frequencies": [{"n_frequencies": 12}],
+            "inflation": [{"inflation": 2.0}],
+            "margin": [{"margin": 0.1}, {"margin": "private"}],
             "n_margins": [{"margin": "private", "n_margins": k} for k in (1, 5)],
-            "radius": [{"radius": 3.0}], "n_steps": [{"n_steps": 1}, {"n_steps": 9}],
+            "radius": [{"radius": 3.0}],
+            "n_steps": [{"n_steps": 1}, {"n_steps": 9}],
             "neighboring": [{}],
         },
     ),
     "PrivateRandomFeatureRegressor": (
         {"n_components": 4, "gamma": 1.0, **BOX},
         {
-            **_BUDGETS, **_DELTAS, "alpha": [{"alpha": 3.0}],
+            **_BUDGETS,
+            **_DELTAS,
+            "alpha": [{"alpha": 3.0}],
             "gamma": [{"gamma": 3.0}, {"gamma": None, "box": (-3.0, 2.0)}],
             "n_components": [{"n_components": 9}, {"n_components": None}],
             "box": [{"box": (-3.0, 2.0)}],
-            "sensitivity": [{"sensitivity": "crude"}], "neighboring": [{}],
+            "sensitivity": [{"sensitivity": "crude"}],
+            "neighboring": [{}],
             "fit_intercept": [{"fit_intercept": False}],
         },
     ),
-}  # fmt: skip
+}
 
 CLASSES = {type(case.release).__name__: type(case.release) for case in ESTIMATORS.values()}
 _EVERY = [
@@ -361,21 +419,38 @@ def _turned(relation: str, labels: Any) -> Iterator[tuple[tuple[Any, ...], tuple
 #: Where the stated sensitivity is attained. The others are bounds: of a minimiser's stability, of
 #: squares of correlated frequencies, of gradients that these records do not make so long.
 SHARP = {
-    "SufficientStatisticsRegressor", "SufficientStatisticsRegressor replace_one",
-    "NoisyGradientRegressor", "PrivateLloyd", "PrivateLloyd gaussian replace_one",
-    "AdditiveNoiseRegressor", "AdditiveNoiseRegressor attenuation", "CompressiveKMeans",
-    "CompressiveKMeans quantized cube", "CompressiveGaussianMixture", "CompressivePCA",
-    "PrivatePCA", "PrivatePCA replace_one", "PrivateMarginClassifier",
-    "plan_release polydisc", "plan_release laplace and count", "sufficient_statistics",
-    "noisy_gradient_descent add_remove", "private_lloyd",
+    "SufficientStatisticsRegressor",
+    "SufficientStatisticsRegressor replace_one",
+    "NoisyGradientRegressor",
+    "PrivateLloyd",
+    "PrivateLloyd gaussian replace_one",
+    "AdditiveNoiseRegressor",
+    "AdditiveNoiseRegressor attenuation",
+    "CompressiveKMeans",
+    "CompressiveKMeans quantized cube",
+    "CompressiveGaussianMixture",
+    "CompressivePCA",
+    "PrivatePCA",
+    "PrivatePCA replace_one",
+    "PrivateMarginClassifier",
+    "plan_release polydisc",
+    "plan_release laplace and count",
+    "sufficient_statistics",
+    "noisy_gradient_descent add_remove",
+    "private_lloyd",
     "release_additive",
-}  # fmt: skip
+}
 _NO_ARRAY = {  # an event hides no array that noise is added to
-    "ObjectivePerturbationClassifier", "ObjectivePerturbationClassifier logistic gaussian",
-    "PrivateAdditiveClassifier", "RandomProjectionRegressor", "objective_perturbation",
-    "gaussian_prior_draw", "release_projection", "ProjectedObjectiveClassifier",
+    "ObjectivePerturbationClassifier",
+    "ObjectivePerturbationClassifier logistic gaussian",
+    "PrivateAdditiveClassifier",
+    "RandomProjectionRegressor",
+    "objective_perturbation",
+    "gaussian_prior_draw",
+    "release_projection",
+    "ProjectedObjectiveClassifier",
     "ProjectedObjectiveClassifier one component",
-}  # fmt: skip
+}
 _CASES = {k: v for k, v in (ESTIMATORS | RELEASES).items() if not k.endswith("small alpha")}
 
 
@@ -428,12 +503,14 @@ def test_weights_after_a_mean_move_no_further_than_was_told(told: float, monkeyp
         noisy_mean(units, unit, rng)
         return told
 
-    monkeypatch.setattr(wave_estimators, "noisy_mean", mean)
+    monkeypatch.setattr(random_features, "noisy_mean", mean)
     release, largest, joint = _CASES["PrivateRandomFeatureRegressor"].release, np.zeros(2), 0.0
     budget = float(gaussian_sigma(epsilon=1.0, delta=1e-5)) ** -1
     for data, neighbour in _neighbours("PrivateRandomFeatureRegressor"):
-        runs = [[e for e in run(release, side).log if isinstance(e, Hidden)]
-                for side in (data, neighbour)]  # fmt: skip
+        runs = [
+            [e for e in run(release, side).log if isinstance(e, Hidden)]
+            for side in (data, neighbour)
+        ]
         gaps = [np.linalg.norm(a.of - b.of) for a, b in zip(*runs, strict=True)]
         draws = [entry.draw for entry in runs[0]]
         assert [draw.purpose for draw in draws] == ["mean of the labels", "coefficients"]
@@ -455,8 +532,9 @@ def _kernel(X: Any, Z: Any) -> Any:
 
 def _oracle(kind: Any, **options: Any) -> Any:
     rng = stream(0, "ledger", "noise")
-    return kind(_kernel, [[0.1], [0.7]], [0.5, 0.2], sensitivity=0.3, epsilon=0.8, rng=rng,
-                **options)  # fmt: skip
+    return kind(
+        _kernel, [[0.1], [0.7]], [0.5, 0.2], sensitivity=0.3, epsilon=0.8, rng=rng, **options
+    )
 
 
 @pytest.mark.parametrize(
@@ -479,7 +557,7 @@ def test_questions_one_by_one_cost_what_they_cost_at_once(parts: list[list[int]]
 
 
 def test_a_refit_is_a_second_release_and_a_loaded_model_is_none() -> None:
-    model = baselines.SufficientStatisticsRegressor(**_NORM, **BOX)
+    model = regressors.SufficientStatisticsRegressor(**_NORM, **BOX)
     data = _data(0.5)
     with ledger() as book:
         model.fit(*data)
@@ -519,10 +597,10 @@ def test_a_draw_in_another_thread_is_missed_aloud() -> None:
     def release(own: bool) -> float:
         rng = stream(0, "ledger", "noise")
         if not own:
-            repairs.gamma_release([1.0], rng=rng, **given)
+            gamma.gamma_release([1.0], rng=rng, **given)
             return 0.0
         with ledger() as mine:
-            repairs.gamma_release([1.0], rng=rng, **given)
+            gamma.gamma_release([1.0], rng=rng, **given)
         return mine.epsilon()
 
     with ledger() as book, ThreadPoolExecutor(1) as pool:
@@ -598,9 +676,11 @@ def test_a_sketch_of_persons_is_told_as_one() -> None:
         for exact in (sketch(X, _FLAT), sketch_persons(X, whose, _FLAT)):
             plan.apply(exact, rng=stream(0, "ledger-persons", "noise"))
     assert [draw.purpose for draw in book] == [
-        "sum of features", "count of the records", "sum of persons' mean features",
+        "sum of features",
+        "count of the records",
+        "sum of persons' mean features",
         "count of the persons",
-    ]  # fmt: skip
+    ]
     assert len({draw.sensitivity / draw.scale for draw in list(book)[::2]}) == 1
     assert book.epsilon() == pytest.approx(1.4, rel=1e-12)
 
@@ -657,8 +737,9 @@ def test_a_projection_states_the_mean_over_the_lengths_of_its_columns() -> None:
 
     def delta(length: float) -> float:
         size = 2.0 * length
-        return float(gaussian_delta(epsilon=model.entry_epsilon_, sigma=model.sigma_,
-                                    sensitivity=size)) * stats.chi.pdf(length, 5)  # fmt: skip
+        return float(
+            gaussian_delta(epsilon=model.entry_epsilon_, sigma=model.sigma_, sensitivity=size)
+        ) * stats.chi.pdf(length, 5)
 
     mean = integrate.quad(delta, 1e-3, 12.0, epsabs=1e-13, limit=200)[0]
     assert mean == pytest.approx(1e-5, rel=1e-3)
@@ -697,7 +778,7 @@ def test_a_record_holds_no_private_value(name: str) -> None:
 def test_the_table_says_that_no_number_depends_on_a_record() -> None:
     X, y = _data(0.5)
     with ledger() as book:
-        baselines.SufficientStatisticsRegressor(**_NORM, **BOX).fit(X, y)
+        regressors.SufficientStatisticsRegressor(**_NORM, **BOX).fit(X, y)
     lines = book.table().splitlines()
     assert lines[0].split()[:3] == ["draw", "hides", "sensitivity"]
     assert lines[-1] == "No number here depends on a record."
@@ -753,8 +834,8 @@ def test_ledgers_open_inside_each_other_and_watch_private_values() -> None:
     given: dict[str, Any] = {"sensitivity": 0.5, "epsilon": 0.25}
     given["rng"] = stream(0, "ledger", "noise")
     with ledger() as outer, ledger(lambda draw, of, added: seen.append(of)) as inner:
-        repairs.gamma_release([1.0, 2.0], **given)
-    repairs.gamma_release([1.0, 2.0], **given)
+        gamma.gamma_release([1.0, 2.0], **given)
+    gamma.gamma_release([1.0, 2.0], **given)
     assert len(outer) == len(inner) == 1
     np.testing.assert_array_equal(seen[0], [1.0, 2.0])
     assert outer.epsilon() == inner.epsilon() == 0.25
@@ -770,14 +851,14 @@ def _told(name: str, settings: dict[str, Any] | None = None) -> list[str]:
 
 
 def test_a_budget_that_is_not_divided_among_margins(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = margin_estimators.plan_learning
+    plain = margin_plans.plan_learning
 
     def whole(shape: Any, balls: Any, **options: Any) -> Any:
         alone = [plain(shape, [ball], **options) for ball in balls]
         descents = tuple(each.descents[0] for each in alone)
         return replace(alone[0], balls=tuple(balls), descents=descents)
 
-    monkeypatch.setattr(margin_estimators, "plan_learning", whole)
+    monkeypatch.setattr(estimators, "plan_learning", whole)
     told = _told("PrivateMarginClassifier", {"margin": "private"})
     assert any(x.startswith("spends") for x in told)
 
@@ -790,9 +871,8 @@ def test_noise_that_is_used_twice(monkeypatch: pytest.MonkeyPatch) -> None:
             kept.append(linear_noise(shape, **options))
         return np.resize(kept[0], shape)
 
-    linear_noise = linear.gaussian_noise
-    monkeypatch.setattr(linear, "gaussian_noise", once)
-    monkeypatch.setattr(baselines.components, "gaussian_noise", once)
+    linear_noise = mechanisms_noise.gaussian_noise
+    monkeypatch.setattr(moments, "gaussian_noise", once)
     assert any(
         "numbers were told, 0 were drawn" in x for x in _told("SufficientStatisticsRegressor")
     )
@@ -803,7 +883,7 @@ def test_a_scale_for_the_other_relation(name: str, monkeypatch: pytest.MonkeyPat
     """The records come from the fit's own relation, the noise from the other one."""
     where, function = {
         "PrivateLloyd": (lloyd, "lloyd_noise"),
-        "CompressiveKMeans": (sketch_release, "laplace_scale"),
+        "CompressiveKMeans": (plans, "laplace_scale"),
     }[name]
     plain = getattr(where, function)
 
@@ -817,9 +897,9 @@ def test_a_scale_for_the_other_relation(name: str, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_variance_in_the_place_of_a_deviation(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = linear.gaussian_noise
+    plain = mechanisms_noise.gaussian_noise
     monkeypatch.setattr(
-        linear, "gaussian_noise", lambda shape, sigma, rng: plain(shape, sigma=sigma**2, rng=rng)
+        moments, "gaussian_noise", lambda shape, sigma, rng: plain(shape, sigma=sigma**2, rng=rng)
     )
     assert any("drawn at scale" in x for x in _told("SufficientStatisticsRegressor"))
 
@@ -841,24 +921,29 @@ def test_draws_whose_number_the_records_decide() -> None:
 
 def test_a_delta_that_is_spent_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two halves of epsilon, each at the whole delta."""
-    plain = linear.gaussian_sigma
+    plain = gaussian.gaussian_sigma
 
     def half(*, epsilon: float, delta: float, sensitivity: float) -> float:
         return float(plain(epsilon=epsilon / 2.0, delta=delta, sensitivity=sensitivity))
 
     def release(data: Any, rng: Any) -> Any:
-        options: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-5, "data_norm": 0.5,
-                                   "label_bound": 0.5, "rng": rng}  # fmt: skip
+        options: dict[str, Any] = {
+            "epsilon": 1.0,
+            "delta": 1e-5,
+            "data_norm": 0.5,
+            "label_bound": 0.5,
+            "rng": rng,
+        }
         with monkeypatch.context() as patch:
-            patch.setattr(linear, "gaussian_sigma", half)
-            return [baselines.sufficient_statistics(*data, **options) for _ in range(5)]
+            patch.setattr(moments, "gaussian_sigma", half)
+            return [moments.sufficient_statistics(*data, **options) for _ in range(5)]
 
     assert any(x.startswith("spends") for x in problems(run(release, _data(0.5)), 1.0, 1e-5))
 
 
 def test_a_row_that_is_not_clipped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        linear, "grid_rows", lambda rows, r: (np.rint(rows / r * 2.0**16), r / 2.0**16)
+        moments, "grid_rows", lambda rows, r: (np.rint(rows / r * 2.0**16), r / 2.0**16)
     )
     release = RELEASES["sufficient_statistics"].release
     X, y = _data(0.5)
@@ -868,7 +953,7 @@ def test_a_row_that_is_not_clipped(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_draw_that_the_ledger_did_not_hear(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exponential, "record_draw", lambda *args, **facts: None)
+    monkeypatch.setattr(gibbs, "record_draw", lambda *args, **facts: None)
     told = problems(run(RELEASES["gaussian_prior_draw"].release, _data(_SIGNS, 7)), 1.0, 0.0)
     assert "standard_normal was drawn before the ledger heard of it" in told
 
@@ -876,7 +961,7 @@ def test_a_draw_that_the_ledger_did_not_hear(monkeypatch: pytest.MonkeyPatch) ->
 def test_noise_from_the_public_stream() -> None:
     def release(data: Any, rng: Any) -> Any:
         public = rng.spawn(2)[0]
-        return repairs.gamma_release([1.0], sensitivity=0.5, epsilon=0.5, rng=public)
+        return gamma.gamma_release([1.0], sensitivity=0.5, epsilon=0.5, rng=public)
 
     found = run(release, ())._replace(noise="root.1")
     assert "weights: the noise comes from another stream" in problems(found, 0.5, 0.0)
@@ -887,12 +972,13 @@ def test_planted_half_noise_of_a_margin_descent(
     solver: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The noise that is added is not the one that was told."""
-    plain = descent.record_draw
+    plain = _descent.record_draw
 
     def boast(*args: Any, **facts: Any) -> Any:
         return plain(*args, **facts | {"scale": 2.0 * facts["scale"]})
 
-    monkeypatch.setattr(descent, "record_draw", boast)
+    for module in (_accelerated, _descent):
+        monkeypatch.setattr(module, "record_draw", boast)
     told = _told("PrivateMarginClassifier", {"solver": solver})
     assert any("the noise has not the scale" in x for x in told)
 
@@ -907,12 +993,12 @@ def test_a_plan_with_half_the_noise(solver: str, monkeypatch: pytest.MonkeyPatch
             return replace(plan, phases=phases)
         return replace(plan, sigma=plan.sigma / 2.0)
 
-    plain = margin_estimators.plan_learning
+    plain = margin_plans.plan_learning
 
     def quiet(*args: Any, **options: Any) -> Any:
         plan = plain(*args, **options)
         return replace(plan, descents=tuple(map(halved, plan.descents)))
 
-    monkeypatch.setattr(margin_estimators, "plan_learning", quiet)
+    monkeypatch.setattr(estimators, "plan_learning", quiet)
     told = _told("PrivateMarginClassifier", {"solver": solver})
     assert any(x.startswith("spends") for x in told)

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from dplit import audit
-from dplit.audits.cases import ESTIMATORS
-from dplit.baselines import ObjectivePerturbationClassifier
+from dplit.linear.objective_classifier import ObjectivePerturbationClassifier
 from dplit.streams import stream
+from dplit_studies.audits.cases import ESTIMATORS
 from tests.audit.spies import moved, run, told_of_data
 
 
@@ -35,9 +35,16 @@ def test_a_text_that_makes_texts_of_all_labels_is_found() -> None:
     case = ESTIMATORS["ObjectivePerturbationClassifier"]
     for model, wrong in ((case.release, False), (Careless(classes=(-1, 1), data_norm=0.5), True)):
         report = audit.side_channels(
-            model, tried, noised=case.noised, epsilon=1.0, distance=case.distance, bound=1.0 + 1e-9,
-            pilot=2, runs=2, rng=stream(0, "side-channels", "noise"),
-        )  # fmt: skip
+            model,
+            tried,
+            noised=case.noised,
+            epsilon=1.0,
+            distance=case.distance,
+            bound=1.0 + 1e-9,
+            pilot=2,
+            runs=2,
+            rng=stream(0, "side-channels", "noise"),
+        )
         told = {(found.pair, found.channel) for found in report.findings if found.violated}
         assert told == ({("label a text in a list", "distance")} if wrong else set())
 

@@ -228,7 +228,8 @@ FAULTS: dict[str, tuple[Callable[..., Any], str]] = {
     "a count": (lambda data, _: int((data[1] > 0.0).sum()), "attribute extra"),
     "a bound from data": (lambda data, _: np.abs(data[0]).max(), "attribute extra"),
     "a bound with other noise": (
-        lambda data, rng: np.abs(data[0]).max() * rng.random(), "attribute extra"
+        lambda data, rng: np.abs(data[0]).max() * rng.random(),
+        "attribute extra",
     ),
     "a dtype": (
         lambda data, _: np.zeros(2, np.float64 if np.abs(data[0]).max() > 1e30 else np.float32),
@@ -236,14 +237,16 @@ FAULTS: dict[str, tuple[Callable[..., Any], str]] = {
     ),
     "a shape": (lambda data, _: np.zeros(len(np.unique(data[0]))), "attribute extra"),
     "a memory order": (
-        lambda data, _: np.zeros((2, 2), order="F" if data[1][0] > 0 else "C"), "attribute extra"
+        lambda data, _: np.zeros((2, 2), order="F" if data[1][0] > 0 else "C"),
+        "attribute extra",
     ),
     "a type": (lambda data, _: [] if data[1][0] > 0 else (), "attribute extra"),
     "a key": (lambda data, _: {str(data[1][0] > 0): 1}, "attributes"),
     "a generator's state": (
-        lambda data, rng: rng.random(int(data[1][0] > 0)) is None or rng, "attribute extra.state"
+        lambda data, rng: rng.random(int(data[1][0] > 0)) is None or rng,
+        "attribute extra.state",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -423,9 +426,15 @@ def test_data_are_copied_and_seeds_are_equal_on_both_sides() -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"pilot": 1}, {"runs": 0}, {"epsilon": -1.0}, {"delta": 1.0}, {"confidence": 1.0},
-     {"distance": 1.0}],
-)  # fmt: skip
+    [
+        {"pilot": 1},
+        {"runs": 0},
+        {"epsilon": -1.0},
+        {"delta": 1.0},
+        {"confidence": 1.0},
+        {"distance": 1.0},
+    ],
+)
 def test_wrong_arguments_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises((TypeError, ValueError), match=f"{next(iter(wrong))} must"):
         look(clean, **wrong)

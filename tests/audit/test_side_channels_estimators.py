@@ -17,19 +17,21 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import dplit
-from dplit import audit, baselines
-from dplit.audits.cases import _CENTERS, _FOURIER, BOX, ESTIMATORS, RELEASES, _Case
-from dplit.baselines import sufficient_statistics
+from dplit import audit
+from dplit.linear import moments
+from dplit.linear.moments import sufficient_statistics
 from dplit.sketching.estimators import CompressiveKMeans
-from dplit.sketching.release import plan_release
+from dplit.sketching.plans import plan_release
 from dplit.sketching.sketches import SketchMap, sketch
 from dplit.streams import stream
+from dplit_studies.audits.cases import _CENTERS, _FOURIER, BOX, ESTIMATORS, RELEASES, _Case
+from tests.arguments import modules_of
 
 CASES = {**ESTIMATORS, **RELEASES}
 #: Estimators that release nothing: their features are made without the data.
 NO_RELEASE = {"HatFeatures", "RandomFourierFeatures"}
-#: Public functions of the baselines that draw at random, and never see private records.
-NO_RECORDS = {"spread_centers"}
+#: Public functions of linear models and clusters that draw at random, and never see a record.
+NO_RECORDS = {"spread_centers", "noisy_gram"}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -76,12 +78,13 @@ def test_every_public_estimator_is_listed() -> None:
     assert found - bases == NO_RELEASE | {name.split()[0] for name in ESTIMATORS}
 
 
-def test_every_public_release_of_the_baselines_is_listed() -> None:
+def test_every_public_release_of_linear_models_and_clusters_is_listed() -> None:
     drawing = {
         name
-        for name in baselines.__all__
-        if inspect.isfunction(getattr(baselines, name))
-        and "rng" in inspect.signature(getattr(baselines, name)).parameters
+        for module in (*modules_of("dplit.linear"), *modules_of("dplit.clusters"))
+        for name, function in inspect.getmembers(module, inspect.isfunction)
+        if function.__module__ == module.__name__ and not name.startswith("_")
+        if "rng" in inspect.signature(function).parameters
     }
     assert drawing - NO_RECORDS <= {name.split()[0] for name in RELEASES}
 
@@ -92,13 +95,19 @@ def test_every_public_release_of_the_baselines_is_listed() -> None:
 @pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
 def test_moments_move_by_what_calibrates_their_noise(relation: Any) -> None:
     """Equal seeds cancel the noise; the bound is exact, so that no rounding may be added to it."""
-    bound = baselines.moment_sensitivity(data_norm=1.0, label_bound=1.0, neighboring=relation)
+    bound = moments.moment_sensitivity(data_norm=1.0, label_bound=1.0, neighboring=relation)
 
     def totals(X: Any, y: Any) -> Any:
         found = sufficient_statistics(
-            X, y, epsilon=1e9, delta=0.5, data_norm=1.0, label_bound=1.0, neighboring=relation,
+            X,
+            y,
+            epsilon=1e9,
+            delta=0.5,
+            data_norm=1.0,
+            label_bound=1.0,
+            neighboring=relation,
             rng=np.random.default_rng(0),
-        )  # fmt: skip
+        )
         return np.concatenate([found.gram.ravel(), found.moment])
 
     pairs = audit.nasty_pairs(2, relation=relation, labels=1.0, sizes=(129, 4097))

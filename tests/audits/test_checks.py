@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from dplit.audits import cases
-from dplit.random_features import estimators as waves
-from dplit.random_features._certified import mean_share, noisy_mean
+from dplit.kernels import random_features
+from dplit.kernels._certified_ridge import mean_share, noisy_mean
+from dplit_studies.audits import cases
 from dplit_studies.audits.checks import (
     NOISES,
     audit_noise,
@@ -103,8 +103,8 @@ def test_a_mean_whose_share_is_not_taken_from_the_budget_is_reported(
             return float(units.mean() + rng.standard_normal())
         return noisy_mean(units, unit * math.sqrt(told), rng)
 
-    monkeypatch.setattr(waves, "mean_share", shared)
-    monkeypatch.setattr(waves, "noisy_mean", mean)
+    monkeypatch.setattr(random_features, "mean_share", shared)
+    monkeypatch.setattr(random_features, "noisy_mean", mean)
     found = spent(name, delta=delta)
     if told is None:  # what is missing is not heard as more, and not as all
         assert found.draws == 1

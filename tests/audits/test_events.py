@@ -12,9 +12,10 @@ from sklearn.base import BaseEstimator
 import dplit
 from dplit import mechanisms
 from dplit.audit import audit_hits, clopper_pearson
+from dplit.entries.privacy import additive_sigma
+from dplit.kernels._certified_ridge import noisy_mean
 from dplit.mechanisms import gaussian_delta, gaussian_sigma
-from dplit.projection.information import additive_sigma, sharp_delta
-from dplit.random_features._certified import noisy_mean
+from dplit.papers.projection.information import sharp_delta
 from dplit_studies.audits.events import (
     DELTA,
     PHASED,
@@ -130,8 +131,9 @@ def test_every_estimator_at_the_front_door_has_an_event() -> None:
 
 def test_every_private_selection_has_an_event() -> None:
     """Kills the one that is written tomorrow: of the mechanisms those that return an index."""
-    returns = {name: getattr(mechanisms, name).__annotations__["return"] for name in
-               mechanisms.__all__}  # fmt: skip
+    returns = {
+        name: getattr(mechanisms, name).__annotations__["return"] for name in mechanisms.__all__
+    }
     ours = {name for name, kind in returns.items() if kind == "int"}
     assert ours == {name.split()[0] for name in SELECTORS}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dplit.audits.faults import AUDITORS, FAULTS, SEEN_BY, alarms, noisy_sum
+from dplit_studies.audits.faults import AUDITORS, FAULTS, SEEN_BY, alarms, noisy_sum
 
 
 @pytest.mark.claim("audits-beyond-faults")

@@ -42,9 +42,9 @@ epsilon: float = 1.0
 They are checked.
 
 ```{{code-cell}} ipython3
-from dplit.claims import claim
+from dplit.notebook.claims import claim
 from dplit.notebook import Between, check_parameters, glue_numbers
-from dplit.{slug} import numbers
+from dplit.papers.{slug} import numbers
 
 run = check_parameters("{slug}", globals(), epsilon=Between(0, 10))
 ```
@@ -82,7 +82,7 @@ CLAIMS = """\
   title: Doubling
   verdict: holds
   evidence: derived
-  functions: [dplit.{slug}.numbers.double]
+  functions: [dplit.papers.{slug}.numbers.double]
   note: Twice is twice.
 """
 TESTS = '''\
@@ -90,7 +90,7 @@ TESTS = '''\
 
 import pytest
 
-from dplit.{slug} import numbers
+from dplit.papers.{slug} import numbers
 
 
 @pytest.mark.claim("{prefix}-thm1")
@@ -118,8 +118,35 @@ BIBLIOGRAPHY = """\
 ```
 """
 #: What no toy chapter imports: Sphinx would describe all of it in each build.
-UNUSED = ("accounting", "advice.py", "audit", "baselines", "basics", "features", "mechanisms",
-          "_estimators.py", "_numerics")  # fmt: skip
+UNUSED = (
+    "_base.py",
+    "_bounds.py",
+    "_entries.py",
+    "_labels.py",
+    "_numerics",
+    "_persons.py",
+    "_predictors.py",
+    "_records.py",
+    "_solvers",
+    "_statements.py",
+    "accounting",
+    "additive.py",
+    "advice",
+    "audit",
+    "clusters",
+    "components.py",
+    "entries",
+    "features",
+    "kernels",
+    "linear",
+    "margins",
+    "mechanisms",
+    "sketching",
+    "tables",
+    "composition.py",
+    "definition.py",
+    "neighbours.py",
+)
 
 
 @dataclass(frozen=True)
@@ -187,8 +214,14 @@ def _write(path: Path, text: str) -> None:
 
 def make_toy(root: Path) -> Toy:
     """Write the toy repository: the real scripts, package and configuration, two small chapters."""
-    chapters = [path.parent.name for path in (ROOT / "src" / "dplit").glob("*/claims.yml")]
-    left_out = shutil.ignore_patterns("__pycache__", "*.egg-info", *chapters, *UNUSED)
+    papers = ROOT / "src" / "dplit" / "papers"
+    chapters = {path.name for path in papers.iterdir() if path.is_dir()}
+    unwanted = shutil.ignore_patterns("__pycache__", "*.egg-info", *UNUSED)
+
+    def left_out(folder: str, names: list[str]) -> set[str]:
+        of_papers = Path(folder).name in ("papers", "dplit_studies")
+        return {*unwanted(folder, names), *(chapters & {*names} if of_papers else ())}
+
     for folder in ("scripts", "src", "book/_assets", "book/_ext"):
         shutil.copytree(ROOT / folder, root / folder, ignore=left_out)
     copied = ["conf.py", "_config.yml", "requirements.txt", "pyproject.toml", "book/references.bib"]
@@ -203,9 +236,9 @@ def make_toy(root: Path) -> Toy:
     for slug, prefix in (("alpha", "alp"), ("beta", "bet")):
         names = {"slug": slug, "prefix": prefix}
         _write(root / "notebooks" / f"{slug}.md", CHAPTER.format(**names))
-        _write(root / "src" / "dplit" / slug / "__init__.py", f'"""Toy {slug}."""\n')
-        _write(root / "src" / "dplit" / slug / "numbers.py", NUMBERS)
-        _write(root / "src" / "dplit" / slug / "claims.yml", CLAIMS.format(**names))
+        _write(root / "src" / "dplit" / "papers" / slug / "__init__.py", f'"""Toy {slug}."""\n')
+        _write(root / "src" / "dplit" / "papers" / slug / "numbers.py", NUMBERS)
+        _write(root / "src" / "dplit" / "papers" / slug / "claims.yml", CLAIMS.format(**names))
         _write(root / "tests" / f"test_{slug}.py", TESTS.format(**names))
         shown = f"```{{dplit}} tests {slug}\n```\n\n```{{dplit}} sources {slug}\n```\n"
         _write(root / "book" / "tests" / f"{slug}.md", f"# Tests\n\n{shown}")

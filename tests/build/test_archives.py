@@ -125,8 +125,10 @@ def layout(tmp_path: Path) -> Layout:
     record = {"name": "fig-a", "settings": {}, "stand_ins": [], "curves": run}
     cell = {"cell_type": "code", "outputs": [{"data": {CURVES: record}}]}
     write_json(found.raw / "toy.ipynb", {"cells": [cell]})
-    high = {name: {**c, **{k: [2 * v for v in c[k]] for k in ("low", "y", "high")}}
-            for name, c in run.items()}  # fmt: skip
+    high = {
+        name: {**c, **{k: [2 * v for v in c[k]] for k in ("low", "y", "high")}}
+        for name, c in run.items()
+    }
     figures = {"fig-a": {"settings": {}, "curves": high}}
     write_json(found.archive("toy"), {"curves": figures, "numbers": {"a": 1.0}})
     return found
@@ -143,8 +145,11 @@ def test_what_differs_from_the_archive_before_is_a_table() -> None:
     new = {"numbers": {"a": 1.0 + 1e-9, "b": 3}, "curves": {}, "claims": []}
     new["claims"] = [{"id": "toy-thm1", "status": "passed", "checks": [{"measured": 0.5}]}]
     rows = archives.differences(old, new)
-    assert rows == [("b", "2", "3"), ("toy-thm1: check 1", "none", "0.5"),
-                    ("toy-thm1: status", "none", "passed")]  # fmt: skip
+    assert rows == [
+        ("b", "2", "3"),
+        ("toy-thm1: check 1", "none", "0.5"),
+        ("toy-thm1: status", "none", "passed"),
+    ]
     assert archives.table(rows)[1].split() == ["b", "2", "3"]
     assert archives.table(archives.differences(old, old)) == [
         "no number differs from the archive before"

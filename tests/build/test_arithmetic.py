@@ -170,9 +170,10 @@ def test_mutants_meet_the_tests_that_reach_their_line(
     assert {row["key"] for row in again} == {row["key"] for row in rows}
     outcomes = {row["after"]: (row["outcome"], row["tests"]) for row in rows}
     assert outcomes == {
-        "sensitivity": ("killed", 2), "epsilon": ("killed", 2),
+        "sensitivity": ("killed", 2),
+        "epsilon": ("killed", 2),
         "(epsilon / sensitivity)": ("survived", 2),
-    }  # fmt: skip
+    }
     archive = record(rows, {})
     assert archive["folders"] == {"": {"mutants": 3, "killed": 2}}
     (survivor,) = archive["survivors"]
@@ -234,7 +235,11 @@ def test_a_mutant_that_never_ends_is_stopped(toy: Layout, monkeypatch: pytest.Mo
     item.ihook.pytest_runtest_protocol = endless
     told: list[Any] = []
     session = mutate_arithmetic.Session(print, {})
-    forks.run([0], lambda _: session.meet(None, [item], toy.root),
-              lambda _, killer, seconds: told.append((killer, seconds < 8)), width=1,
-              limit=9.0)  # fmt: skip
+    forks.run(
+        [0],
+        lambda _: session.meet(None, [item], toy.root),
+        lambda _, killer, seconds: told.append((killer, seconds < 8)),
+        width=1,
+        limit=9.0,
+    )
     assert told == [(None, True)]

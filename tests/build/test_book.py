@@ -44,7 +44,7 @@ def test_first_build_makes_pages_records_and_site(built: Any) -> None:
     assert records[0]["status"] == "passed"
     assert records[0]["tests"] == ["tests/test_alpha.py::test_double_is_a_sum"]
     page = built.path("_build/html/book/chapters/alpha.html").read_text()
-    assert "../reference/alpha.numbers.html#dplit.alpha.numbers.double" in page
+    assert "../reference/papers.alpha.numbers.html#dplit.papers.alpha.numbers.double" in page
     assert "../tests/alpha.html#test-alp-thm1" in page
     told = built.path("_build/html/_static/built.js").read_text()
     assert "unknown</code>" in told  # the toy is not a git checkout
@@ -65,12 +65,12 @@ def test_a_second_build_writes_no_page(built: Any) -> None:
         ("notebooks/beta.ipynb", "The claim", "A claim", []),
         ("notebooks/beta.ipynb", "double(2.0), 4.0", "double(3.0), 6.0", ["beta"]),
         ("notebooks/beta.ipynb", "seed: int = 0", "seed: int = 1", ["beta"]),
-        ("src/dplit/alpha/numbers.py", "2.0 * x", "x * 2.0", ["alpha"]),
-        ("src/dplit/alpha/__init__.py", "Toy", "A toy", ["alpha"]),
-        ("src/dplit/beta/claims.yml", "Twice is", "Two times is", ["beta"]),
-        ("src/dplit/claims.schema.json", "One checked", "A checked", ["alpha", "beta"]),
+        ("src/dplit/papers/alpha/numbers.py", "2.0 * x", "x * 2.0", ["alpha"]),
+        ("src/dplit/papers/alpha/__init__.py", "Toy", "A toy", ["alpha"]),
+        ("src/dplit/papers/beta/claims.yml", "Twice is", "Two times is", ["beta"]),
+        ("src/dplit/notebook/claims.schema.json", "One checked", "A checked", ["alpha", "beta"]),
         ("src/dplit/streams.py", '"""The only', '"""The one', ["alpha", "beta"]),
-        ("src/dplit/trials.py", '"""', '"""\n', []),
+        ("src/dplit_studies/trials.py", '"""', '"""\n', []),
         ("requirements.txt", "#", "##", []),
         ("tests/test_alpha.py", "2.0 + 2.0", "1.0 + 3.0", []),
         ("book/intro.md", "Toy", "A toy", []),
@@ -205,10 +205,12 @@ def test_a_preview_tells_a_fault_until_it_is_mended_and_equals_a_site_from_nothi
     assert toy.run("preview").returncode == 0
     toy.edit("book/intro.md", " Evanescent", "")
     toy.edit("notebooks/beta.md", "# Toy chapter", "# Renamed chapter")
-    toy.edit("src/dplit/alpha/numbers.py", '"""Return twice', '"""Now return twice')
+    toy.edit("src/dplit/papers/alpha/numbers.py", '"""Return twice', '"""Now return twice')
     done = toy.run("preview")
     assert done.returncode == 0, done.stderr
-    assert "alpha: as it was last run, since src/dplit/alpha/numbers.py changed" in done.stdout
+    assert (
+        "alpha: as it was last run, since src/dplit/papers/alpha/numbers.py changed" in done.stdout
+    )
     toy.path("_build/html").rename(toy.path("_build/before"))
     shutil.rmtree(toy.path("_build/html.trees"))
     assert toy.run("preview").returncode == 0
@@ -223,7 +225,7 @@ def test_the_tests_of_one_claim_run_alone(toy: Any) -> None:
     done = toy.run("test-claim", "alp-thm1")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 passed" in done.stdout
-    assert "function dplit.alpha.numbers.double" in done.stdout
+    assert "function dplit.papers.alpha.numbers.double" in done.stdout
     assert "cell     notebooks/alpha.md, cell 6, under 'Toy chapter alpha'" in done.stdout
     assert "did you mean alp-thm1" in toy.run("test-claim", "alp-thm2").stderr
     toy.edit("tests/test_alpha.py", "2.0 + 2.0", "2.0 + 3.0")
@@ -345,7 +347,7 @@ def test_a_full_disk_leaves_what_was_good(toy: Any, limit: int) -> None:
     site, claims_page = toy.path("_build/html"), toy.path("book/claims.md")
     before, listed = claims_page.read_bytes(), set(site.rglob("*.html"))
     claims = json.loads(toy.path("_build/claims.json").read_text())
-    toy.edit("src/dplit/alpha/numbers.py", "2.0 * x", "x * 2.0")
+    toy.edit("src/dplit/papers/alpha/numbers.py", "2.0 * x", "x * 2.0")
     done = toy.run("book", preexec_fn=_small_files(limit))
     assert done.returncode == 1
     told = done.stdout + done.stderr

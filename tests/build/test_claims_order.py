@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from dplit.claims import load_registry
+from dplit.notebook.claims import load_registry
 
 #: Algorithms stand where they are used; the rest is numbered as it comes.
 NUMBERED = re.compile(r"(Definition|Lemma|Theorem|Proposition|Corollary|Figure|Table)s? ([\d.]+)")

@@ -377,7 +377,7 @@ def test_paper_says_what_differs_and_keeps_an_archive_that_checked_more(toy: Any
     assert archived["curves"]["fig-alp"] == {"settings": {}, "curves": {"line": curve}}
     assert archived["made"].keys() == {"commit", "date", "seconds", "seed", "versions"}
     assert archived["made"]["seed"] == 0
-    toy.edit("src/dplit/alpha/numbers.py", "2.0 * x", "2.5 * x")
+    toy.edit("src/dplit/papers/alpha/numbers.py", "2.0 * x", "2.5 * x")
     toy.rewrite("double(2.0), 4.0", "double(2.0), 5.0")
     told = toy.run("paper", "alpha").stdout.split("\n")
     assert next(line.split() for line in told if "alp_double" in line) == ["alp_double", "4", "5"]
@@ -420,10 +420,10 @@ def test_chapter_runs_beside_the_book_and_refuses_bad_parameters(toy: Any) -> No
     assert "Works cited" in text
     assert site_check.broken_links(page, toy.path("_build")) == []
     assert sorted(p.name for p in page.parent.iterdir() if p.name.startswith(".")) == []
-    toy.edit("src/dplit/alpha/claims.yml", "alpha.numbers.", "alpha.numbers.no_")
+    toy.edit("src/dplit/papers/alpha/claims.yml", "alpha.numbers.", "alpha.numbers.no_")
     done = toy.run("chapter", "alpha", "-p", "epsilom", "2")
     assert done.returncode == 1
-    fault = r"the registry: alp-thm1: dplit.alpha.numbers.no_\w+ does not exist.*: running"
+    fault = r"the registry: alp-thm1: dplit.papers.alpha.numbers.no_\w+ does not exist.*: running"
     assert re.search(fault, done.stdout, re.DOTALL)
     assert "unknown parameter epsilom" in done.stdout
     assert "epsilon: float = 1.0" in done.stdout

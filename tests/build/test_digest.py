@@ -112,10 +112,10 @@ def test_it_is_known_which_chapter_reads_which_data(slug: str, names: list[str])
 
 def test_every_loader_of_the_papers_data_is_known() -> None:
     """Kills a loader whose data no digest would see."""
-    import dplit.datasets
-    from dplit.datasets.needs import DATASETS
+    from dplit.notebook import datasets
+    from dplit.notebook.datasets.needs import DATASETS
 
-    loaders = {name for name in dplit.datasets.__all__ if name.startswith("load_")}
+    loaders = {name for name in datasets.__all__ if name.startswith("load_")}
     assert loaders | {"kernel_problem"} == digest.LOADERS.keys()
     assert set(digest.LOADERS.values()) == DATASETS.keys()
 
@@ -123,14 +123,14 @@ def test_every_loader_of_the_papers_data_is_known() -> None:
 @pytest.fixture
 def medical_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A machine that has the medical data, whose checksum is another one here."""
-    from dplit import datasets
+    from dplit.notebook.datasets import papers
 
     monkeypatch.setenv("DPLIT_DATA", str(tmp_path))
     monkeypatch.setenv("DPLIT_CACHE", str(tmp_path / "cache"))
-    file = datasets.FILES["insurance.csv"]
+    file = papers.FILES["insurance.csv"]
     (tmp_path / "insurance.csv").write_text("1")
     declared = hashlib.sha256(b"1").hexdigest()
-    monkeypatch.setitem(datasets.FILES, "insurance.csv", replace(file, sha256=declared))
+    monkeypatch.setitem(papers.FILES, "insurance.csv", replace(file, sha256=declared))
     return tmp_path / "insurance.csv"
 
 

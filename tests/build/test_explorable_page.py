@@ -22,14 +22,14 @@ The bell.
 
 ```{code-cell} ipython3
 import altair as alt
-from dplit.notebook import explore
+from dplit.notebook import explorable
 
 scale = alt.param(
     name="scale", value=1.0, bind=alt.binding_range(min=0.5, max=4, step=0.5, name="noise scale")
 )
 bell = alt.Chart(alt.sequence(-4, 4, 0.1, as_="x")).mark_line()
 bell = bell.transform_calculate(y="exp(-pow(datum.x / scale, 2) / 2)")
-explore(
+explorable(
     bell.encode(alt.X("x:Q"), alt.Y("y:Q")).add_params(scale),
     name="fig-bell",
     caption="A bell that the slider widens.",

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from bs4 import BeautifulSoup
 
-from dplit.claims import load_registry
+from dplit.notebook.claims import load_registry
 from scripts import pages
 from scripts.files import write_json
 from scripts.layout import Layout, slug_of
@@ -107,9 +107,11 @@ def test_the_scoreboard_counts_every_claim_once() -> None:
     soup = BeautifulSoup(pages.scoreboard(told, minutes), "html.parser")
     rows = [[cell.text for cell in row.find_all("td")] for row in soup.select("tbody tr")]
     assert rows == [
-        ["1", "", "", "2", "", "25"], ["1", "", "1", "", "", ""], ["", "", "", "", "", "15"],
+        ["1", "", "", "2", "", "25"],
+        ["1", "", "1", "", "", ""],
+        ["", "", "", "", "", "15"],
         ["2", "", "", "", "", ""],
-    ]  # fmt: skip
+    ]
     heads = [cell.text for cell in soup.select("thead th")]  # the corner is no head
     named = [cell["data-column"] for cell in soup.select("tbody tr:first-child td")]
     assert named == heads  # on a phone each number stands with its name
@@ -117,10 +119,20 @@ def test_the_scoreboard_counts_every_claim_once() -> None:
 
 def test_what_is_folded_and_code_take_no_time_to_read(tmp_path: Path) -> None:
     """1,500 words that are open; kills a count of folded text or of formulas."""
-    text = "\n".join([
-        "::::{admonition} Box", "word " * 500, ":::{dropdown} Proof", "word " * 9000,
-        "::::{inner}", "word " * 900, "::::", ":::", "::::", "word $a b c$ " * 500,
-    ])  # fmt: skip
+    text = "\n".join(
+        [
+            "::::{admonition} Box",
+            "word " * 500,
+            ":::{dropdown} Proof",
+            "word " * 9000,
+            "::::{inner}",
+            "word " * 900,
+            "::::",
+            ":::",
+            "::::",
+            "word $a b c$ " * 500,
+        ]
+    )
     cells = [("markdown", text), ("code", "word " * 900)]
     source = [{"cell_type": kind, "source": [part]} for kind, part in cells]
     notebook = tmp_path / "x.ipynb"
@@ -204,8 +216,13 @@ def test_figures_stand_beside_their_targets(layout: Layout) -> None:
         {"setting": "at 2", **read, "miss": True, "within": True},
     ]
     printed = {"method": "reproduce", "how": "2 of 2", "rows": rows}
-    bound = {"method": "at_most", "how": "a bound", "measured": 3.0, "expected": 4.0,
-             "tolerance": 0.0}  # fmt: skip
+    bound = {
+        "method": "at_most",
+        "how": "a bound",
+        "measured": 3.0,
+        "expected": 4.0,
+        "tolerance": 0.0,
+    }
     exact = {**bound, "method": "equal", "how": "by hand", "tolerance": 2.0}
     said = {"method": "statement", "how": "medians", "expected": "it falls", "measured": True}
     archived = [{"id": "erm-f", "checks": [printed]}, {"id": "erm-g", "checks": []}]

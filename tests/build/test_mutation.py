@@ -228,8 +228,8 @@ def test_a_loose_test_lets_mutants_live_and_a_sharp_one_does_not(toy: Any) -> No
     done = toy.run("mutate")
     assert done.returncode == 1, done.stderr
     assert "2 of 4 mutants killed" in done.stdout
-    assert "  bet-thm1: dplit.beta.numbers.double x0.5 survived" in done.stdout
-    assert "  bet-thm1: dplit.beta.numbers.double x1.05 survived" in done.stdout
+    assert "  bet-thm1: dplit.papers.beta.numbers.double x0.5 survived" in done.stdout
+    assert "  bet-thm1: dplit.papers.beta.numbers.double x1.05 survived" in done.stdout
     assert toy.run("mutate", "alpha").returncode == 0
     kept = json.loads(toy.path("results/mutation.json").read_text())
     assert kept["beta"] == {"killed": 0, "mutants": 2}

@@ -19,7 +19,7 @@ RECORD = {
     "id": "dprf-thm7",
     "slug": "random_features",
     "place": "Theorem 7",
-    "functions": ["dplit.streams.stream", "dplit.claims.Claim.equal"],
+    "functions": ["dplit.streams.stream", "dplit.notebook.claims.Claim.equal"],
 }
 
 
@@ -134,7 +134,7 @@ def test_a_badge_links_functions_tests_and_index() -> None:
     told = shown(code(badge()), tested={"dprf-thm7"})["text/html"]
     for address in (
         "../reference/streams.html#dplit.streams.stream",
-        "../reference/claims.html#dplit.claims.Claim.equal",
+        "../reference/notebook.claims.html#dplit.notebook.claims.Claim.equal",
         "../tests/random_features.html#test-dprf-thm7",
         "../claims.html#row-dprf-thm7",
     ):

@@ -34,7 +34,7 @@ def toy(tmp_path: Path) -> Layout:
 @pytest.fixture
 def any_form(monkeypatch: pytest.MonkeyPatch) -> None:
     """The schema of records stands aside."""
-    monkeypatch.setattr("dplit.claims.load_schema", dict)
+    monkeypatch.setattr("dplit.notebook.claims.load_schema", dict)
 
 
 @pytest.mark.parametrize(
@@ -50,8 +50,13 @@ def any_form(monkeypatch: pytest.MonkeyPatch) -> None:
             ["toy-thm1: dplit.rivers.flow does not exist", "toy-thm1: nopackage.flow does not"],
         ),
         (
-            {"toy-thm1": {**ENTRY, "functions": ["dplit.erm._solvers.interior_point_box_qp"]}},
-            ["toy-thm1: dplit.erm._solvers.interior_point_box_qp is private"],
+            {
+                "toy-thm1": {
+                    **ENTRY,
+                    "functions": ["dplit._solvers.interior_point.interior_point_box_qp"],
+                }
+            },
+            ["toy-thm1: dplit._solvers.interior_point.interior_point_box_qp is private"],
         ),
         ({"toy-thm1": {**ENTRY, "functions": []}}, ["toy-thm1 names no function"]),
         (
@@ -133,10 +138,10 @@ def test_the_schema_is_applied(toy: Layout) -> None:
 
 
 def test_resolve_finds_functions_classes_and_methods() -> None:
-    import dplit.claims as real
+    from dplit.notebook import claims as notebook_claims
 
-    assert claims.resolve("dplit.claims.Claim.equal") is real.Claim.equal
-    assert claims.resolve("dplit.claims") is real
+    assert claims.resolve("dplit.notebook.claims.Claim.equal") is notebook_claims.Claim.equal
+    assert claims.resolve("dplit.notebook.claims") is notebook_claims
 
 
 def test_an_import_that_fails_inside_a_module_is_not_hidden(

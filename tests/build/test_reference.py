@@ -30,8 +30,8 @@ def test_a_module_has_a_page_unless_its_rooms_face_gives_all_its_names(tmp_path:
 
 
 def test_a_page_describes_its_module() -> None:
-    page = reference.pages(PACKAGE)["erm.stability.md"]
-    assert ".. automodule:: dplit.erm.stability\n   :members:\n" in page
+    page = reference.pages(PACKAGE)["papers.erm.stability.md"]
+    assert ".. automodule:: dplit.papers.erm.stability\n   :members:\n" in page
 
 
 def test_pages_of_modules_that_are_gone_go(tmp_path: Path) -> None:

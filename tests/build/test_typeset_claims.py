@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from dplit.claims import load_registry
+from dplit.notebook.claims import load_registry
 from scripts.normalise import FORMULA
 
 ASCII = re.compile(r"\b(kappa|lambda|sigma|sqrt|epsilon|delta|gamma|eta)\b|\w\^|\$")

@@ -27,7 +27,7 @@ def cut(*arguments):
 socket.socket.connect = socket.getaddrinfo = cut
 from IPython.core.interactiveshell import InteractiveShell
 import dplit
-from dplit import claims
+from dplit.notebook import claims
 assert dplit.__file__.startswith(__import__("sys").prefix)
 shell = InteractiveShell.instance()
 shell.history_manager.enabled = False
@@ -78,8 +78,11 @@ def test_the_readme_runs_on_the_wheel_alone(wheel: Path, root: Path, tmp_path: P
     (tmp_path / "readme.py").write_text(ask + block[1])
     done = subprocess.run(
         [str(borrowing(tmp_path / "v", wheel)), "readme.py"],
-        cwd=tmp_path, env={"OMP_NUM_THREADS": "1"}, capture_output=True, text=True,
-    )  # fmt: skip
+        cwd=tmp_path,
+        env={"OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split("\n")[-3:-1] == ["1.0 not refuted", "1000.0 refuted"]
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dplit import datasets
-from dplit.datasets import DataError, DataFile, digits
+from dplit.notebook.datasets import digits, papers
+from dplit.notebook.datasets.papers import DataError, DataFile
 
 needs_digits = pytest.mark.skipif(
-    datasets.find_file("mnist_t10k_4v9.npz") is None, reason="the papers' data files are not here"
+    papers.find_file("mnist_t10k_4v9.npz") is None, reason="the papers' data files are not here"
 )
 
 
@@ -30,7 +30,7 @@ def _publish(folder: Path, monkeypatch, kind: str, images: np.ndarray, labels: n
         content = gzip.compress(_idx(array))
         (folder / "data" / name).write_bytes(content)
         md5 = hashlib.md5(content).hexdigest()
-        monkeypatch.setitem(datasets.FILES, name, DataFile(name, "", "", "", md5=md5))
+        monkeypatch.setitem(papers.FILES, name, DataFile(name, "", "", "", md5=md5))
 
 
 @pytest.mark.claim("proj-fig3")

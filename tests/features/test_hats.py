@@ -91,8 +91,15 @@ def test_categories_stand_where_their_first_column_does() -> None:
     X = np.array([[0.0, 1.0, 0.5, 0.0], [3.0, 0.0, 0.5, 4.0]])
     model = HatFeatures(3, box=(0.0, 1.0), indicators=((3, 0),)).fit(X)
     assert model.get_feature_names_out().tolist() == [
-        "x1_line", "x1_wave1", "x1_wave2", "x2_line", "x2_wave1", "x2_wave2", "x3", "x0",
-    ]  # fmt: skip
+        "x1_line",
+        "x1_wave1",
+        "x1_wave2",
+        "x2_line",
+        "x2_wave1",
+        "x2_wave2",
+        "x3",
+        "x0",
+    ]
     rows = model.transform(X)
     half = math.sqrt(0.5)  # the second record's indicators are clipped to (.8, .6)
     expected = [[0.0, 0.0], [0.1 / half, -0.1 / half]]

@@ -35,8 +35,11 @@ def test_the_transform_works_in_blocks_of_rows_and_leaves_its_input_alone():
     before = X.copy()
     whole = hadamard_transform(X)
     assert np.array_equal(X, before)
-    np.testing.assert_allclose(whole[[0, 127, 128, 299]], X[[0, 127, 128, 299]] @ (
-        hadamard(2048) / np.sqrt(2048)), atol=1e-12)  # fmt: skip
+    np.testing.assert_allclose(
+        whole[[0, 127, 128, 299]],
+        X[[0, 127, 128, 299]] @ (hadamard(2048) / np.sqrt(2048)),
+        atol=1e-12,
+    )
 
 
 @pytest.mark.parametrize(("d", "k"), [(1, 1), (5, 3), (8, 8), (100, 40), (300, 512)])

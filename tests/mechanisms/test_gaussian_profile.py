@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplit import mechanisms
-from dplit.mechanisms import gaussian as profile
+from dplit.mechanisms import _profile
 from tests.mechanisms.laws import exact_delta
 
 EPSILONS = [0.0, *np.logspace(-6, 3, 19)]
@@ -169,19 +169,19 @@ def test_at_epsilon_zero_delta_is_the_error_function(mu: float) -> None:
 def test_seven_steps_are_enough(decades: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     """Not a random test of a law: 20000 fixed points, each must converge."""
     rng = np.random.default_rng(0)
-    monkeypatch.setattr(profile, "_MAX_STEPS", 7)
+    monkeypatch.setattr(_profile, "_MAX_STEPS", 7)
     epsilon = 10 ** rng.uniform(*decades, 20_000)
     delta = np.concatenate([10 ** rng.uniform(-300, -0.3, 15_000), rng.uniform(0.5, 1, 5_000)])
-    mu = profile._profile_mu(epsilon, delta)
+    mu = _profile._profile_mu(epsilon, delta)
     assert np.isfinite(mu).all()
-    assert np.isfinite(profile._profile_epsilon(delta, np.minimum(mu, 1e100))).all()
+    assert np.isfinite(_profile._profile_epsilon(delta, np.minimum(mu, 1e100))).all()
 
 
-@pytest.mark.parametrize("function", [profile._profile_mu, profile._profile_epsilon])
+@pytest.mark.parametrize("function", [_profile._profile_mu, _profile._profile_epsilon])
 def test_no_convergence_is_an_error_and_no_number(
     function: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(profile, "_MAX_STEPS", 1)
+    monkeypatch.setattr(_profile, "_MAX_STEPS", 1)
     with pytest.raises(ArithmeticError, match="no convergence in 1 steps"):
         function(np.array([1e-3]), np.array([1e-2]))  # type: ignore[operator]
 

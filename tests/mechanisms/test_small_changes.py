@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dplit.mechanisms import gaussian, gaussian_delta, gaussian_epsilon
+from dplit.mechanisms import _profile, gaussian_delta, gaussian_epsilon
 from dplit.mechanisms.selection import _normalised
 from tests.mechanisms.laws import exact_delta
 
@@ -14,8 +14,10 @@ def test_scores_are_normalised_by_both_sensitivities() -> None:
     """Kills one sensitivity for the sum of two, other quarters, and a margin with another sign."""
     q, widths, margin = np.array([0.0, 1.0, 5.0]), np.array([1.0, 2.0, 7.0]), 3.0
     shifted = q + margin * widths
-    expected = [max((s - t) / (w + u) for t, u in zip(shifted, widths, strict=True))
-                for s, w in zip(shifted, widths, strict=True)]  # fmt: skip
+    expected = [
+        max((s - t) / (w + u) for t, u in zip(shifted, widths, strict=True))
+        for s, w in zip(shifted, widths, strict=True)
+    ]
     assert _normalised(q, widths, margin) == pytest.approx(expected, rel=1e-12)
 
 
@@ -51,6 +53,6 @@ def test_epsilon_is_moved_by_all_that_cancels(monkeypatch: pytest.MonkeyPatch) -
     """With a larger allowance it shows: kills one without a half of the squared mu."""
     mu, told = 1e3, {"delta": 1e-5, "sigma": 1.0}
     epsilon = gaussian_epsilon(sensitivity=mu, **told)
-    monkeypatch.setattr(gaussian, "_SAFETY", 2.0**-20)
+    monkeypatch.setattr(_profile, "_SAFETY", 2.0**-20)
     moved = gaussian_epsilon(sensitivity=mu, **told) - epsilon
     assert moved == pytest.approx(2.0**-20 * (epsilon + mu + mu * mu / 2), rel=0.01)

@@ -69,8 +69,9 @@ def test_a_quick_run_draws_the_archive_with_its_own_points_on_top(
 ) -> None:
     store(drawn("paper", displayed, trials=200)[1])
     axes, record, caption = drawn("quick", displayed, [0.5, 0.3], trials=1)
-    curve, points = (next(v for v in axes.lines if list(v.get_ydata()) == y) for y in
-                     (Y, [0.5, 0.3]))  # fmt: skip
+    curve, points = (
+        next(v for v in axes.lines if list(v.get_ydata()) == y) for y in (Y, [0.5, 0.3])
+    )
     assert curve.get_linestyle() == "-"
     assert curve.get_marker() == "None"
     assert points.get_linestyle() == "None"
@@ -110,9 +111,13 @@ def test_a_record_is_json_of_six_digits() -> None:
     kept.keep("a", np.arange(2), np.array([1 / 3, np.inf]))
     text = json.dumps(kept._record(), allow_nan=False)
     assert json.loads(text)["curves"]["a"] == {
-        "x": [0, 1], "y": [0.333333, None], "low": None, "high": None, "trials": None,
+        "x": [0, 1],
+        "y": [0.333333, None],
+        "low": None,
+        "high": None,
+        "trials": None,
         "errors": None,
-    }  # fmt: skip
+    }
     assert json.loads(text)["settings"] == {"epsilon": 0.5}
 
 

@@ -12,10 +12,12 @@ import pytest
 from dplit.notebook import exercises
 from dplit.notebook.exercises import Exercise, _find_exercise, grade
 
-SLUGS = sorted(p.parent.name for p in Path(exercises.__file__).parents[1].glob("*/exercises.py"))
+SLUGS = sorted(
+    p.parent.name for p in Path(exercises.__file__).parents[1].glob("papers/*/exercises.py")
+)
 ALL: dict[str, Exercise] = {}
 for slug in SLUGS:
-    ALL |= getattr(import_module(f"dplit.{slug}.exercises"), "EXERCISES", {})
+    ALL |= getattr(import_module(f"dplit.papers.{slug}.exercises"), "EXERCISES", {})
 MISTAKES = [(name, hint) for name, one in ALL.items() for hint in one.mistakes]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dplit.notebook import explore
+from dplit.notebook import explorable
 from dplit.notebook.explorable import _LARGEST, _MIMETYPE
 
 alt = pytest.importorskip("altair")
@@ -30,7 +30,7 @@ def chart() -> Any:
 
 
 def test_a_chart_has_its_specification_a_picture_and_descriptions(displayed: Any) -> None:
-    explore(chart(), **WORDS)
+    explorable(chart(), **WORDS)
     (data, metadata) = displayed[0]
     assert metadata["dplit"]["figure"] == WORDS
     assert data["text/plain"] == WORDS["alt"]
@@ -44,13 +44,13 @@ def test_a_chart_has_its_specification_a_picture_and_descriptions(displayed: Any
 
 def test_two_calls_give_the_same_bytes(displayed: Any) -> None:
     for _ in range(2):
-        explore(chart(), **WORDS)
+        explorable(chart(), **WORDS)
     assert displayed[0] == displayed[1]
 
 
 def test_a_chart_keeps_its_own_size_and_style(displayed: Any) -> None:
     own = chart().properties(width=200).configure_axis(labelFontSize=20)
-    explore(own, **WORDS)
+    explorable(own, **WORDS)
     spec = displayed[0][0][_MIMETYPE]
     assert (spec["width"], spec["height"]) == (200, 320)
     assert spec["config"]["axis"]["labelFontSize"] == 20
@@ -62,7 +62,7 @@ def test_too_much_data_is_refused(displayed: Any) -> None:
     rows = [{"x": k, "y": k} for k in range(_LARGEST // 10)]
     large = {"mark": "point", "data": {"values": rows}}  # Altair would look at every row
     with pytest.raises(ValueError, match=f"fig-a must have at most {_LARGEST} bytes, got"):
-        explore(large, **WORDS)
+        explorable(large, **WORDS)
     assert displayed == []
 
 
@@ -74,13 +74,13 @@ def test_a_chart_without_proper_description_is_refused(
     displayed: Any, field: str, value: str, message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
-        explore(chart(), **{**WORDS, field: value})
+        explorable(chart(), **{**WORDS, field: value})
     assert displayed == []
 
 
 def test_the_specification_is_json_without_nan(displayed: Any) -> None:
     spec = {"mark": "point", "data": {"values": [{"x": float("nan")}]}}
     with pytest.raises(ValueError, match="not JSON compliant"):
-        explore(spec, **WORDS)
-    explore({"mark": "point", "data": {"values": [{"x": 1}]}}, **WORDS)
+        explorable(spec, **WORDS)
+    explorable({"mark": "point", "data": {"values": [{"x": 1}]}}, **WORDS)
     assert json.dumps(displayed[0][0][_MIMETYPE])

@@ -10,8 +10,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from dplit import claims, notebook
-from dplit.notebook import Between, ParameterError, Written, check_parameters, figures
+from dplit import notebook
+from dplit.notebook import Between, ParameterError, Written, check_parameters, claims, figures
 from dplit.notebook.cells import _PROVENANCE_MIMETYPE
 from dplit.notebook.provenance import _collect_provenance
 
@@ -249,9 +249,12 @@ def test_a_notice_is_escaped(displayed):
 
 
 MADE = {
-    "date": "2026-11-28", "commit": "45999fc8a28e", "seed": 3, "seconds": 12.3,
+    "date": "2026-11-28",
+    "commit": "45999fc8a28e",
+    "seed": 3,
+    "seconds": 12.3,
     "versions": {"numpy": "2.4.6"},
-}  # fmt: skip
+}
 
 
 def test_provenance_says_where_the_versions_are_not_those_of_the_lock(checkout):

@@ -32,9 +32,15 @@ def test_a_proof_tells_the_loss_of_every_step(shown: list[Any]) -> None:
     assert name == "proof-toy"
     assert record["steps"] == [
         {"line": "(a)", "relation": "=", "median": 0.0, "least": 0.0, "greatest": 0.0, "gain": ""},
-        {"line": "(b)", "relation": "<=", "median": 0.5, "least": 0.0, "greatest": 1.0,
-         "gain": "a better constant"},
-    ]  # fmt: skip
+        {
+            "line": "(b)",
+            "relation": "<=",
+            "median": 0.5,
+            "least": 0.0,
+            "greatest": 1.0,
+            "gain": "a better constant",
+        },
+    ]
     assert caption.endswith(
         "The step to (b) loses most: 50 % at the median, nothing at best. "
         "What would win that back? a better constant"
@@ -66,7 +72,7 @@ def test_the_caption_is_true_of_the_numbers(
         ({"start": [1, np.nan], "(a)": [1, 2]}, "<=", r"line 'start' is nan for data set 2 of 2"),
         ({"start": [1, 1], "(a)": [np.inf, 2]}, "<=", r"line '\(a\)' is inf for data set 1 of 2"),
     ],
-)  # fmt: skip
+)
 def test_a_false_step_stops_the_notebook_and_says_where(
     shown: list[Any], lines: Any, relations: str, said: str
 ) -> None:

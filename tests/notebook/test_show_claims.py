@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from dplit import claims
-from dplit.notebook import show_claims
+from dplit.notebook import claims, show_claims
 from scripts.tables import typeset_numbers
 
 

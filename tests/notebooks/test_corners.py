@@ -44,8 +44,10 @@ def levels(name: str, rule: Between) -> tuple[tuple[float, ...], tuple[float, ..
     """Return the lowest and the highest values of a parameter that are tried."""
     low, high = rule.low, rule.high
     width = high - low
-    ends = (low if rule.closed_low else low + 1e-4 * width,
-            high if rule.closed_high else high - 1e-3 * width)  # fmt: skip
+    ends = (
+        low if rule.closed_low else low + 1e-4 * width,
+        high if rule.closed_high else high - 1e-3 * width,
+    )
     found = tuple(
         tuple(v for v in ENDS.get(name, ((), ()))[k] if v in rule) or (ends[k],) for k in (0, 1)
     )
@@ -113,7 +115,7 @@ sys.path.insert(0, {root!r})
 import matplotlib
 matplotlib.use("Agg")
 from IPython.core.interactiveshell import InteractiveShell
-from dplit import claims
+from dplit.notebook import claims
 shell = InteractiveShell.instance()
 def publish(data, metadata=None, **_):
     figure = (metadata or {{}}).get("dplit", {{}}).get("figure", {{}})
@@ -140,8 +142,12 @@ def run_cells(cells: Sequence[str], values: dict[str, Any], folder: Path) -> tup
     ran = subprocess.run(
         [sys.executable, "-c", RUN.format(root=str(LAYOUT.root))],
         input=json.dumps([*cells[: declares + 1], injected, *cells[declares + 1 :]]),
-        capture_output=True, text=True, check=False, cwd=folder, env=environment(LAYOUT),
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+        env=environment(LAYOUT),
+    )
     return (ran.stdout.strip().splitlines() or [""])[-1], ran.stdout + ran.stderr
 
 
@@ -321,10 +327,15 @@ def test_six_rows_show_all_pairs() -> None:
 def test_a_slice_holds_what_the_parameters_drive_and_what_that_needs() -> None:
     """Kills a slice without the cell that binds, or the one that changes, what is needed."""
     cells = [
-        "epsilon: float = 1.0", "import numpy as np\nrun = check_parameters('toy', globals())",
-        "a = np.ones(3)", "b = [x for x in (1, 2)]", "a[0] = 2", "b = 4",
-        "c = a * run.epsilon", "d = a",
-    ]  # fmt: skip
+        "epsilon: float = 1.0",
+        "import numpy as np\nrun = check_parameters('toy', globals())",
+        "a = np.ones(3)",
+        "b = [x for x in (1, 2)]",
+        "a[0] = 2",
+        "b = 4",
+        "c = a * run.epsilon",
+        "d = a",
+    ]
     assert slice_of(cells, {"epsilon"}) == [cells[k] for k in (0, 1, 2, 4, 6)]
 
 

@@ -38,9 +38,11 @@ def test_a_reader_could_retype_every_cell(slug: str) -> None:
             assert not names & {"mine", "here", "made"}, cell.source
             for node in ast.walk(ast.parse(cell.source)):
                 if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("dplit"):
-                    allowed = {"dplit", "dplit.notebook", "dplit.mechanisms", f"dplit.{slug}"}
-                    assert ".".join(str(node.module).split(".")[:2]) in allowed, cell.source
-                    assert not any(alias.name.startswith("_") for alias in node.names)
+                    parts = str(node.module).split(".")
+                    assert parts[0] == "dplit", cell.source
+                    assert parts[1:2] != ["papers"] or parts[2] == slug, cell.source
+                    named = [*parts, *(alias.name for alias in node.names)]
+                    assert not any(part.startswith("_") for part in named)
 
 
 @pytest.mark.parametrize("slug", LESSONS)
@@ -60,7 +62,7 @@ def test_every_exercise_of_a_lesson_is_asked_on_it(slug: str) -> None:
 
     asked = re.findall(r'grade\("([\w-]+)"', "\n".join(cell.source for cell in cells(slug)))
     asked = list(dict.fromkeys(asked))  # a solution may be graded too
-    assert asked == list(import_module(f"dplit.{slug}.exercises").EXERCISES)
+    assert asked == list(import_module(f"dplit.papers.{slug}.exercises").EXERCISES)
 
 
 def unseeded(source: str) -> list[str]:

@@ -133,14 +133,26 @@ NO_WORDS = (
 BARE = re.compile(r"(?<![\w./])\d+\.\d{2,}(?![\w/]|\.\d)")
 
 
+#: Rooms of the library that a chapter is about.
+ROOMS = {
+    "erm": ("kernels", "advice"),
+    "projection": ("entries", "advice"),
+    "sketching": ("sketching", "advice"),
+    "margin": ("margins", "advice"),
+    "random_features": ("kernels", "advice"),
+    "face_off": ("tables", "advice"),
+}
+
+
 def bare_numbers(slug: str, text: str) -> set[str]:
     """Return the numbers with two decimals and more among the words of a text that no code of the
     chapter holds, as a setting or as what the paper prints.
     """
     for pattern in NO_WORDS:
         text = re.sub(pattern, " ", text)
-    room = LAYOUT.package / slug_of(slug)
-    files = [p for p in room.rglob("*") if p.suffix in (".py", ".yml")]
+    rooms = [f"papers/{slug_of(slug)}", *ROOMS.get(slug_of(slug), ())]
+    found = [p for room in rooms for p in (LAYOUT.package / room).rglob("*")]
+    files = [p for p in found if p.suffix in (".py", ".yml")]
     held = [p.read_text("utf-8") for p in (*files, LAYOUT.package / "audit" / "events.py")]
     code = " ".join([*held, *(cell.source for cell in code_cells(slug))])
     known = set(re.findall(r"\d*\.\d+", code))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 
+from dplit._numerics import clipping
 from dplit._numerics import exact as grids
 from dplit._numerics.exact import exact_gram, gram_rounding, grid_rows, grid_values
 
@@ -31,7 +32,7 @@ def test_no_row_on_the_grid_is_longer_than_the_norm(X: np.ndarray, norm: float) 
 
 @given(matrices, norms)
 def test_short_rows_move_by_half_a_step(X: np.ndarray, norm: float) -> None:
-    inside = grids.clip_rows(X, 0.99 * norm)
+    inside = clipping.clip_rows(X, 0.99 * norm)
     K, step = grid_rows(inside, norm)
     assert (abs(K * step - inside) <= 0.5000001 * step).all()
 

@@ -40,8 +40,12 @@ def test_streamed_rows_stand_for_the_matrix(n: int) -> None:
 
 def test_few_rows_are_a_matrix_and_so_are_more_columns_than_rows() -> None:
     """Sizes alone decide. Kills a limit in rows, and one that forgets the square system."""
-    for n, count, held, streamed in ((100, 3, 4800, False), (101, 3, 4800, True),
-                                     (6, 3, 0, False), (7, 3, 0, True)):  # fmt: skip
+    for n, count, held, streamed in (
+        (100, 3, 4800, False),
+        (101, 3, 4800, True),
+        (6, 3, 0, False),
+        (7, 3, 0, True),
+    ):
         X, W, rows = _made(n, count, held=held)
         assert isinstance(rows, FeatureRows) == streamed
         if not streamed:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from dplit import claims
+from dplit.notebook import claims
 from scripts.layout import Layout
 from scripts.reference import documented_modules, page_name, public_names
 

@@ -57,9 +57,10 @@ def test_the_outline_names_the_pages_and_their_sections(
         wide = bytes.fromhex(number.decode()).decode("utf-16") if number else ""
         found.add(_letters(text.decode("latin-1") + wide))
     missing = [
-        heading for heading in whole.select("article :is(h1, h2, h3)")
+        heading
+        for heading in whole.select("article :is(h1, h2, h3)")
         if not any(_letters(heading.get_text())[:12] in title for title in found)
-    ]  # fmt: skip
+    ]
     assert not [heading for heading in missing if heading.name == "h1"]
     assert len(missing) < 0.1 * len(found)
 
@@ -107,5 +108,8 @@ def test_what_paper_would_cut_is_told(tmp_path: Path) -> None:
         page = opened.new_page(viewport={"width": pdf.WIDTH, "height": 1000})
         page.goto(path.as_uri())
         told = sorted(line.split("/")[0] for line in pdf.faults(page))
-    assert told == ["cut at the margin: pre in long", "cut at the margin: table in wide",
-                    "no picture: file:"]  # fmt: skip
+    assert told == [
+        "cut at the margin: pre in long",
+        "cut at the margin: table in wide",
+        "no picture: file:",
+    ]

@@ -34,8 +34,11 @@ def made() -> tuple[Path, Path]:
     """The notebook and the page of the run."""
     done = subprocess.run(
         [sys.executable, "-m", "scripts", "chapter", SLUG, *ARGUMENTS],
-        cwd=LAYOUT.root, env=environment(LAYOUT), capture_output=True, text=True,
-    )  # fmt: skip
+        cwd=LAYOUT.root,
+        env=environment(LAYOUT),
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     notebook = LAYOUT.build / "runs" / f"{runs.run_name(SLUG, ARGUMENTS)}.ipynb"
     return notebook, notebook.with_suffix(".html")

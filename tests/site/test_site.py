@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from dplit.claims import load_registry
+from dplit.notebook.claims import load_registry
 from scripts import site_check
 from scripts.layout import Layout
 
@@ -99,8 +99,12 @@ def test_figures_are_legible_on_a_phone_and_move_in_their_own_boxes(opened: Any,
 
 
 #: Places far below the tops of long pages.
-ANCHORS = ["sketching_supplement.html#sketch-lem15", "random_features_supplement.html#dprf-lem9",
-           "erm_supplement.html#erm-beyond-gp", "projection_supplement.html#proj-cor1"]  # fmt: skip
+ANCHORS = [
+    "sketching_supplement.html#sketch-lem15",
+    "random_features_supplement.html#dprf-lem9",
+    "erm_supplement.html#erm-beyond-gp",
+    "projection_supplement.html#proj-cor1",
+]
 
 
 @needs_browser

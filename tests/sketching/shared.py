@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dplit.papers.sketching.masks import mask_law
 from dplit.sketching.sketches import Kind, SketchMap
-from dplit.sketching.subsampling.masks import mask_law
 from dplit.streams import stream
 
 LAWS = [

@@ -18,13 +18,15 @@ from sklearn.datasets import load_digits
 from dplit.audit import ledger
 from dplit.features import orthonormal_blocks
 from dplit.mechanisms import gaussian_epsilon
-from dplit.sketching import release
-from dplit.sketching.decoders.kmeans import sse
-from dplit.sketching.decoders.mixtures import _log_density
-from dplit.sketching.decoders.pca import pca_risk
+from dplit.papers.sketching.quadratic import s4_ascent
+from dplit.sketching import additive_noise, plans
+from dplit.sketching.additive_noise import _noise_deviation
+from dplit.sketching.decoders.kmeans_cost import sse
+from dplit.sketching.decoders.low_rank import pca_risk
+from dplit.sketching.decoders.mixtures import log_densities
 from dplit.sketching.estimators import CompressiveGaussianMixture, CompressiveKMeans, CompressivePCA
-from dplit.sketching.release import _noise_deviation, map_sensitivity, plan_release, spent_epsilon
-from dplit.sketching.sensitivity import s4_ascent, s4_certificate
+from dplit.sketching.plans import map_sensitivity, plan_release, spent_epsilon
+from dplit.sketching.sensitivity import s4_certificate
 from dplit.sketching.sketches import NoiseRecord, Sketch, SketchMap, merge_all, sketch
 from dplit.streams import stream
 
@@ -82,7 +84,7 @@ def test_mixtures_find_means_and_variances(options):
     assert sorted(order) == [0, 1, 2]
     np.testing.assert_allclose(model.means_, centres[order], atol=0.1)
     np.testing.assert_allclose(model.covariances_, 0.25, atol=0.08)
-    truth = _log_density(X, [1 / 3] * 3, centres, np.full((3, 2), 0.25)).mean()
+    truth = log_densities(X, [1 / 3] * 3, centres, np.full((3, 2), 0.25)).mean()
     assert model.score(X) > truth - 0.05
 
 
@@ -362,9 +364,12 @@ def test_deviation_of_the_noise_that_a_sketch_carries(kind, noise):
     m, rng = 4, stream(0, "deviation", "noise")
     public = SketchMap(kind, np.ones((1, m)), np.zeros(m) if kind == "quantized" else None)
     plan = plan_release(
-        public, epsilon=1.0, delta=1e-3 if noise == "gaussian" else 0.0, noise=noise,
+        public,
+        epsilon=1.0,
+        delta=1e-3 if noise == "gaussian" else 0.0,
+        noise=noise,
         count="withheld",
-    )  # fmt: skip
+    )
     nothing = Sketch(np.zeros(m, complex), None, public)
     sums = [merge_all([plan.apply(nothing, rng=rng) for _ in range(3)]) for _ in range(3000)]
     energy = np.array([np.mean(np.abs(s.sum) ** 2) / 2.0 for s in sums])
@@ -414,7 +419,7 @@ def test_digits_cost_less_than_one_centre_or_the_warning_says_that_they_may_not(
 def test_noise_costs_a_mixture_no_likelihood_without_bound():
     """300 records at epsilon 1: variances that noise made too small cost 2 nats a record before."""
     _, X = _clusters(300)
-    middle = _log_density(X, [1.0], np.zeros((1, 2)), np.full((1, 2), 16.0 / 3.0)).mean()
+    middle = log_densities(X, [1.0], np.zeros((1, 2)), np.full((1, 2), 16.0 / 3.0)).mean()
     for seed in range(3):
         model = _make(CompressiveGaussianMixture, n_starts=1, random_state=seed).fit(X)
         assert model.score(X) > middle - 0.02
@@ -493,10 +498,13 @@ def test_labels_and_probabilities():
     posterior = model.predict_proba(X)
     np.testing.assert_allclose(posterior.sum(axis=1), 1.0)
     np.testing.assert_array_equal(posterior.argmax(axis=1), model.predict(X))
-    weighted = np.log(model.weights_) + np.stack([
-        _log_density(X, [1.0], m[None], v[None])
-        for m, v in zip(model.means_, model.covariances_, strict=True)
-    ], axis=1)  # fmt: skip
+    weighted = np.log(model.weights_) + np.stack(
+        [
+            log_densities(X, [1.0], m[None], v[None])
+            for m, v in zip(model.means_, model.covariances_, strict=True)
+        ],
+        axis=1,
+    )
     expected = np.exp(weighted - model.score_samples(X)[:, None])
     np.testing.assert_allclose(posterior, expected, atol=1e-9)
     np.testing.assert_array_equal(clone(model).fit_predict(X), model.predict(X))
@@ -581,14 +589,16 @@ def test_fit_is_two_calls_from_what_draws(kind, law, monkeypatch) -> None:
     def told(draw):
         def wrapped(*arguments, **options):
             stack = [f for f in inspect.stack()[1:] if "/src/dplit/" in f.filename]
-            around = ("_checks.py", "/dplit/_estimators.py")
+            around = ("_checks.py", "/dplit/_base.py")
             ways.append([f.function for f in stack if not f.filename.endswith(around)])
             return draw(*arguments, **options)
 
         return wrapped
 
     for name in ("polydisc_noise", "laplace_noise", "gaussian_noise"):
-        monkeypatch.setattr(release, name, told(getattr(release, name)))
+        for module in (additive_noise, plans):
+            if hasattr(module, name):
+                monkeypatch.setattr(module, name, told(getattr(module, name)))
     place = {"data_norm": 2.0} if kind is CompressivePCA else {"bounds": (-1.0, 1.0)}
     model = kind(1, noise=law, delta=1e-5 if law == "gaussian" else 0.0, random_state=0, **place)
     model.fit(np.random.default_rng(0).uniform(-1, 1, (2000, 2)))

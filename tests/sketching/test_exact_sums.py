@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from dplit.features import orthonormal_blocks
+from dplit.papers.sketching.subsampled_sketch import subsampled_map_sum
 from dplit.sketching import _exact_sums as _sums
 from dplit.sketching.estimators import CompressiveKMeans
-from dplit.sketching.release import map_sensitivity
+from dplit.sketching.plans import map_sensitivity
 from dplit.sketching.sketches import Kind, SketchMap, sketch
-from dplit.sketching.subsampling.release import subsampled_map_sum
 from dplit.streams import stream
-from dplit_studies.sketching.audits import _exact_sum, float_curve, float_sensitivity
+from dplit_studies.sketching.estimator_audit import _exact_sum, float_curve, float_sensitivity
 from tests.sketching.shared import KINDS, lengths
 
 

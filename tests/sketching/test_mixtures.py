@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dplit.sketching.sketches import SketchMap, sketch
-from dplit_studies.sketching.data import MixtureLaw
+from dplit_studies.sketching.mixture_laws import MixtureLaw
 
 LAW = MixtureLaw(3, 5, separation=2.0, frequency_variance=0.3)
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dplit.features import orthonormal_blocks
+from dplit.papers.sketching import quadratic
 from dplit.sketching import sensitivity as qs
 from dplit.streams import stream
 from dplit_studies.sketching.searches import replace_search
@@ -40,7 +41,7 @@ def test_spectral_sensitivity_is_the_largest_sum_of_squares(m: int) -> None:
 def test_exact_replace_one_sensitivity_against_a_grid_of_pairs(trial: int) -> None:
     """Kills a missing sign vector, a missing zero record, factors 0.5 and 1.05."""
     omega = gaussian(2, 4 + trial, trial)
-    exact = qs.replace_l1_exact(omega)
+    exact = quadratic.replace_l1_exact(omega)
     on_grid = grid_pairs(omega, 1)
     assert on_grid <= exact * (1 + 1e-12)
     assert on_grid == pytest.approx(exact, rel=1e-3)
@@ -51,9 +52,11 @@ def test_exact_replace_one_sensitivity_against_a_grid_of_pairs(trial: int) -> No
 @pytest.mark.claim("sketch-beyond-bdp")
 def test_bound_is_exact_for_one_dimension_and_for_rank_one() -> None:
     row = gaussian(1, 7)
-    assert qs.replace_l1_bound(row) == pytest.approx(qs.replace_l1_exact(row), rel=1e-12)
+    assert qs.replace_l1_bound(row) == pytest.approx(quadratic.replace_l1_exact(row), rel=1e-12)
     rank_one = np.outer([0.6, 0.8, 0.0], gaussian(1, 7)[0])
-    assert qs.replace_l1_bound(rank_one) == pytest.approx(qs.replace_l1_exact(rank_one), rel=1e-9)
+    assert qs.replace_l1_bound(rank_one) == pytest.approx(
+        quadratic.replace_l1_exact(rank_one), rel=1e-9
+    )
 
 
 @pytest.mark.parametrize("norm", [1, 2])
@@ -74,7 +77,7 @@ def test_certificate_and_ascent_meet_in_two_dimensions(m: int) -> None:
     """Kills the quartic without its root, a missing off-diagonal weight, factors 0.5 and 1.05."""
     omega = gaussian(2, m)
     truth = np.sqrt(((circle() @ omega) ** 4).sum(axis=1).max())
-    found = qs.s4_ascent(omega, rng=stream(0, "test-s4", "public", m))
+    found = quadratic.s4_ascent(omega, rng=stream(0, "test-s4", "public", m))
     assert found.value == pytest.approx(truth, rel=1e-6)
     assert qs.s4_certificate(omega) == pytest.approx(truth, rel=1e-6)
     assert qs.s4_certificate(omega) >= found.value
@@ -98,7 +101,7 @@ def test_certificate_is_never_below_a_record(d: int, m: int, seed: int) -> None:
 @pytest.mark.parametrize("shift", [-0.4, -0.05, 0.0, 0.3, 2.0])
 def test_every_shift_is_a_bound_and_the_best_is_below(shift: float) -> None:
     omega = gaussian(6, 18)
-    found = qs.s4_ascent(omega, rng=stream(0, "test-shift", "public"))
+    found = quadratic.s4_ascent(omega, rng=stream(0, "test-shift", "public"))
     assert qs.s4_certificate(omega, shift=shift) >= found.value
     assert qs.s4_certificate(omega) <= qs.s4_certificate(omega, shift=shift) * (1 + 1e-9)
 
@@ -106,11 +109,11 @@ def test_every_shift_is_a_bound_and_the_best_is_below(shift: float) -> None:
 def test_certificate_is_close_at_the_sizes_of_the_chapter() -> None:
     """Kills the plain flattening: it is 40 to 85 % above."""
     for omega in (orthonormal_blocks(8, 80, rng=stream(0, "t", "public")), gaussian(10, 1000)):
-        found = qs.s4_ascent(omega, rng=stream(0, "t", "data"), n_starts=20)
+        found = quadratic.s4_ascent(omega, rng=stream(0, "t", "data"), n_starts=20)
         assert 1.0 <= qs.s4_certificate(omega) / found.value < 1.1
         assert qs.s4_certificate(omega, shift=0.0) / found.value > 1.3
 
 
 def test_single_starts_often_miss_the_maximum() -> None:
     omega = orthonormal_blocks(8, 80, rng=stream(0, "t", "public"))
-    assert qs.s4_ascent(omega, rng=stream(0, "t", "data")).share < 0.6
+    assert quadratic.s4_ascent(omega, rng=stream(0, "t", "data")).share < 0.6

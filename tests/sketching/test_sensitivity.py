@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dplit.features import complex_features, quantized_features
+from dplit.papers.sketching import enumeration
 from dplit.sketching import sensitivity
 from dplit.streams import stream
-from dplit_studies.sketching.tables import opposite_pair
+from dplit_studies.sketching.sensitivity_table import opposite_pair
 
 Array = NDArray[Any]
 
@@ -35,7 +36,7 @@ def test_norms_are_those_of_the_real_vector(m: int, seed: int) -> None:
     flat = np.concatenate([z.real, z.imag], axis=-1)
     for norm in (1, 2):
         expected = np.linalg.norm(flat, ord=norm, axis=-1)
-        np.testing.assert_allclose(sensitivity.real_norm(z, norm=norm), expected, rtol=1e-12)
+        np.testing.assert_allclose(enumeration.real_norm(z, norm=norm), expected, rtol=1e-12)
 
 
 @pytest.mark.claim("sketch-def13")
@@ -54,7 +55,7 @@ def test_enumeration_is_the_definition_for_a_nonlinear_query(neighboring: Any) -
 
     # two records 0 and 5 have spread 5; one of them alone, or two equal ones, have 0
     for norm, expected in ((1, 15.0), (2, 5.0 * np.sqrt(5.0))):
-        found = sensitivity.enumerated_sensitivity(
+        found = enumeration.enumerated_sensitivity(
             query, domain, n_records=2, norm=norm, neighboring=neighboring
         )
         assert found == pytest.approx(expected, rel=1e-12)
@@ -69,12 +70,15 @@ def test_sum_of_features_has_the_sensitivity_of_one_record(norm: Any, neighborin
     """All data sets of three records out of four: kills a wrong pair, factors 0.5 and 1.05."""
     rng = stream(0, "test-lemma5", "data")
     domain, omega = rng.standard_normal((4, 2)), rng.standard_normal((2, 3))
-    found = sensitivity.enumerated_sensitivity(
+    found = enumeration.enumerated_sensitivity(
         lambda rows: complex_features(rows, omega, normalize=False).sum(axis=0),
-        domain, n_records=3, norm=norm, neighboring=neighboring,
-    )  # fmt: skip
+        domain,
+        n_records=3,
+        norm=norm,
+        neighboring=neighboring,
+    )
     features = complex_features(domain, omega, normalize=False)
-    value = sensitivity.sum_sensitivity(features, norm=norm, neighboring=neighboring)
+    value = enumeration.sum_sensitivity(features, norm=norm, neighboring=neighboring)
     assert value == pytest.approx(found, rel=1e-12)
     by_hand = [
         np.abs(np.concatenate([(f - g).real, (f - g).imag]))
@@ -99,7 +103,7 @@ def test_fourier_sensitivities_are_attained(kind: Any, norm: Any, neighboring: A
         features = complex_features(pair, omega, normalize=False)
     else:
         features = quantized_features(pair, omega, np.zeros(5))
-    reached = sensitivity.sum_sensitivity(features, norm=norm, neighboring=neighboring)
+    reached = enumeration.sum_sensitivity(features, norm=norm, neighboring=neighboring)
     claimed = sensitivity.sketch_sensitivity(kind, omega, norm=norm, neighboring=neighboring)
     assert reached == pytest.approx(claimed, rel=1e-12)
 
@@ -117,5 +121,5 @@ def test_quadratic_replacements_are_corrected_and_printed_on_request(norm: Any) 
     assert printed == pytest.approx(1.0, rel=1e-6)
     assert corrected == pytest.approx(2.0 ** (1 / norm), rel=1e-6)
     apart = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]) ** 2
-    reached = sensitivity.sum_sensitivity(apart, norm=norm, neighboring="replace_one")
+    reached = enumeration.sum_sensitivity(apart, norm=norm, neighboring="replace_one")
     assert reached == pytest.approx(corrected, rel=1e-6)

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from dplit._numerics import blocks
-from dplit.sketching.release import map_sensitivity, plan_release
+from dplit.sketching.plans import map_sensitivity, plan_release
 from dplit.sketching.sketches import (
     NoiseRecord,
     Sketch,
@@ -295,8 +295,10 @@ def test_a_person_with_any_records_moves_the_sum_as_a_record_may(kind: str) -> N
             sketch_persons(np.r_[base, rows], np.r_[whose, np.full(len(rows), 99)], used).sum
             for rows in (base[:0], *one)
         ]
-        for relation, change in (("add_remove", sums[1] - sums[0]),
-                                 ("replace_one", sums[2] - sums[1])):  # fmt: skip
+        for relation, change in (
+            ("add_remove", sums[1] - sums[0]),
+            ("replace_one", sums[2] - sums[1]),
+        ):
             for noise in noises:
                 bound = map_sensitivity(used, noise=noise, neighboring=relation)  # type: ignore[arg-type]
                 share = lengths(change)[noise] / bound

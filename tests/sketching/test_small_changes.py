@@ -7,17 +7,18 @@ import warnings
 import numpy as np
 import pytest
 
+from dplit.papers.sketching.enumeration import enumerated_sensitivity
 from dplit.sketching import sensitivity
-from dplit.sketching.decoders.kmeans import _QUANTIZED_FACTOR
+from dplit.sketching.additive_noise import _noise_deviation
+from dplit.sketching.decoders._quantized import QUANTIZED_FACTOR
+from dplit.sketching.decoders.low_rank import degrees_of_freedom
 from dplit.sketching.estimators import (
     CompressiveKMeans,
     CompressivePCA,
     _default_gamma,
-    _degrees_of_freedom,
     _unit_scale,
-)  # fmt: skip
-from dplit.sketching.release import _noise_deviation
-from dplit.sketching.sensitivity import _quartic, enumerated_sensitivity
+)
+from dplit.sketching.sensitivity import _quartic
 from dplit.sketching.sketches import NoiseRecord, Sketch, SketchMap
 from dplit.streams import stream
 
@@ -34,9 +35,12 @@ def test_data_sets_are_counted_before_they_are_listed() -> None:
     assert found == 11.0
     with pytest.raises(ValueError, match="n_records must leave"):
         enumerated_sensitivity(
-            lambda rows: rows.sum(), np.arange(3.0), n_records=12, norm=1,
+            lambda rows: rows.sum(),
+            np.arange(3.0),
+            n_records=12,
+            norm=1,
             neighboring="replace_one",
-        )  # fmt: skip
+        )
     enumerated_sensitivity(
         lambda rows: rows.sum(), np.arange(20.0), n_records=2, norm=1, neighboring="replace_one"
     )
@@ -80,7 +84,7 @@ def test_a_bound_on_fourth_powers_is_that_of_the_longest_column(
 def test_as_many_frequencies_as_there_are_unknowns_are_enough() -> None:
     """Kills a refusal of just as many."""
     rng = stream(1, "unknowns", "public")
-    least = _degrees_of_freedom(4, 2)
+    least = degrees_of_freedom(4, 2)
     asked = {"n_components": 2, "frequencies": "gaussian"}
     found = CompressivePCA(n_frequencies=least, **asked)._draw_map(4, rng)
     assert found.n_components == least
@@ -95,7 +99,7 @@ def test_noise_is_scaled_as_the_sketch_is(kind: str) -> None:
     drawn = SketchMap(kind, np.ones((2, 3)), dither)
     released = Sketch(np.full(3, 5.0 + 0j), None, drawn, NoiseRecord("laplace", 1.0, None))
     _, found = CompressiveKMeans(n_clusters=1, bounds=(-1, 1))._target(released)
-    factor = _QUANTIZED_FACTOR if kind == "quantized" else 1.0
+    factor = QUANTIZED_FACTOR if kind == "quantized" else 1.0
     assert found == pytest.approx(_noise_deviation(released) / 8.0 / factor)
 
 

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dplit.sketching.release import plan_release, sketch_parts
+from dplit.sketching.additive_noise import sketch_parts
+from dplit.sketching.plans import plan_release
 from dplit.sketching.sketches import NoiseRecord, Sketch, SketchMap, merge_all, sketch
 from dplit.streams import stream
-from dplit_studies.sketching.simulations import merged_noise_energy
-from tests.clusters import two_workers
+from dplit_studies.sketching.gaussian_simulation import merged_noise_energy
+from tests.dask_workers import two_workers
 
 SIZES = (300, 0, 1, 699)
 
@@ -70,10 +71,11 @@ def test_shares_and_holders_must_agree() -> None:
 
 
 def test_missing_shares_are_noticed() -> None:
-    share = Sketch(np.ones(16, complex), None, _map(), NoiseRecord("gaussian", 1.0, n_shares=3))
+    record = NoiseRecord("gaussian", 1.0, n_shares=3)
+    shares = [Sketch(np.full(16, 1.0 + k, complex), None, _map(), record) for k in range(3)]
     with pytest.raises(ValueError, match="all 3 noise shares must be merged, got 2"):
-        merge_all([share, share])
-    assert merge_all([share] * 3).noise == NoiseRecord("gaussian", 1.0, None, 3, 3)
+        merge_all(shares[:2])
+    assert merge_all(shares).noise == NoiseRecord("gaussian", 1.0, None, 3, 3)
 
 
 def test_noise_of_holders_is_independent_and_reproducible() -> None:
@@ -158,8 +160,9 @@ def _array(folder: Path, deadly: str) -> Any:
 def test_two_processes_and_a_worker_that_dies(cluster: Any, tmp_path: Path) -> None:
     """The result is right after a death; a death for good is a clear error."""
     expected = sketch(
-        np.concatenate([_block(k, str(tmp_path), "no") for k in range(6)]), _map(),
-    )  # fmt: skip
+        np.concatenate([_block(k, str(tmp_path), "no") for k in range(6)]),
+        _map(),
+    )
     pids = set(cluster.run(os.getpid).values())
     assert len(pids) == 2
     assert os.getpid() not in pids

@@ -1,1 +1,1 @@
-"""Arithmetic that several rooms share: exact sums, outward rounding, blocks, cosines, descent."""
+"""Arithmetic that several rooms share: exact sums, clipping, outward rounding, blocks, cosines."""

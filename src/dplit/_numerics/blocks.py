@@ -19,9 +19,6 @@ from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 from dplit._checks import check_angles, check_finite_array, check_real_array
 from dplit._numerics.trigonometry import angle_factor, scaled_cosine, scaled_cosine_and_sine
 
-# Scratch memory that starts at a cache line.
-
-
 #: Bytes of a cache line, and of the widest vector register.
 LINE = 64
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplit._checks import Array
-from dplit._estimators import clip_rows
+from dplit._numerics.clipping import clip_rows
 
 #: Grid steps, as a power of two, in the largest entry of a factor of :func:`exact_gram`.
 GRAM_BITS = 16

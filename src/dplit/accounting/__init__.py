@@ -18,8 +18,6 @@ from dplit.accounting.composition import (
     composed_epsilon,
     gaussian_event,
     noise_multiplier,
-    sampled_gaussian_delta,
-    sampled_gaussian_sigma,
 )
 from dplit.accounting.conversions import (
     gdp_budget,
@@ -29,6 +27,7 @@ from dplit.accounting.conversions import (
     zcdp_epsilon,
     zcdp_rho,
 )
+from dplit.accounting.sampled import sampled_gaussian_delta, sampled_gaussian_sigma
 
 __all__ = [
     "composed_delta",

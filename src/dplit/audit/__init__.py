@@ -2,7 +2,7 @@
 
 An auditor never proves privacy; it refutes a claim, or says how strong a claim it would have
 refuted. Every bound holds with a stated confidence whatever the mechanism does, and each auditor is
-tested on a correct mechanism and on one with half the noise (:func:`run_controls`).
+tested on a correct mechanism and on one with half the noise (:func:`~dplit.audit.run_controls`).
 """
 
 from __future__ import annotations

@@ -96,8 +96,9 @@ class Ledger:
         """Return the draws as a table in plain text."""
         rows = [_COLUMNS, *(self._row(*told) for told in self._told())]
         widths = [max(len(row[k]) for row in rows) for k in range(len(_COLUMNS))]
-        lines = ["  ".join(x.ljust(w) for x, w in zip(row, widths, strict=True)).rstrip()
-                 for row in rows]  # fmt: skip
+        lines = [
+            "  ".join(x.ljust(w) for x, w in zip(row, widths, strict=True)).rstrip() for row in rows
+        ]
         if not self.draws or self.unheard:
             lines.append(self._silence())
         return "\n".join([*lines, "No number here depends on a record."])
@@ -291,7 +292,7 @@ def ledger(watch: Callable[[Draw, Any, Any], None] | None = None) -> Iterator[Le
     Examples
     --------
     >>> import numpy as np
-    >>> from dplit.erm.repairs import gamma_release
+    >>> from dplit.kernels.gamma import gamma_release
     >>> with ledger() as book:
     ...     noisy = gamma_release([1.0, 0.0], sensitivity=0.1, epsilon=0.5,
     ...                           rng=np.random.default_rng(0))

@@ -18,10 +18,9 @@ from dplit._checks import (
     check_iterable,
     check_positive,
 )
-from dplit._records import is_missing
+from dplit._entries import is_missing
 
 Relation = Literal["add_remove", "replace_one", "replace_entry"]
-
 
 _Data = tuple[Any, ...]
 

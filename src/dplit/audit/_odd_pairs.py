@@ -19,19 +19,31 @@ from dplit.audit._nasty_pairs import NeighbourPair, Relation, _are_neighbours, n
 
 #: Labels of one record: missing, or of another kind than all others.
 _LABELS: dict[str, Any] = {
-    "None": None, "NaN": math.nan, "an empty text": "", "a text": "x", "bytes": b"x",
-    "a date": date(2020, 1, 31), "an integer that no float is": 2**53 + 1, "10**400": 10**400,
-    "an infinity": math.inf, "a complex number": 1j, "a list": [1], "a decimal NaN": Decimal("nan"),
-}  # fmt: skip
+    "None": None,
+    "NaN": math.nan,
+    "an empty text": "",
+    "a text": "x",
+    "bytes": b"x",
+    "a date": date(2020, 1, 31),
+    "an integer that no float is": 2**53 + 1,
+    "10**400": 10**400,
+    "an infinity": math.inf,
+    "a complex number": 1j,
+    "a list": [1],
+    "a decimal NaN": Decimal("nan"),
+}
 
 #: Those that are tried in every container.
 _EVERYWHERE = ("None", "a text", "an integer that no float is")
 
 #: Numbers of one record, to whose type NumPy would bring the others.
 _NUMBERS: dict[str, Any] = {
-    "a decimal": Decimal("0.1"), "a truth value": True, "an integer that no float is": 2**53 + 1,
-    "an integer beyond 64 bits": 2**64, "a single": np.float32(0.1),
-}  # fmt: skip
+    "a decimal": Decimal("0.1"),
+    "a truth value": True,
+    "an integer that no float is": 2**53 + 1,
+    "an integer beyond 64 bits": 2**64,
+    "a single": np.float32(0.1),
+}
 
 
 def container_pairs(
@@ -46,7 +58,7 @@ def container_pairs(
     Parameters
     ----------
     n_features, relation, labels, norm
-        As in :func:`nasty_pairs`.
+        As in :func:`~dplit.audit.nasty_pairs`.
 
     Returns
     -------

@@ -7,17 +7,8 @@ a pickle. Each must be the same for neighbours, or happen at rates that the guar
 
 from __future__ import annotations
 
-import contextlib
-import copy
-import gc
-import hashlib
-import io
 import math
-import pickle
 import re
-import traceback
-import types
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +16,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
 from dplit._checks import (
@@ -37,33 +27,13 @@ from dplit._checks import (
     check_probability,
     check_rng,
 )
-from dplit.audit._nasty_pairs import NeighbourPair, checked_pairs, rows_of
+from dplit.audit._nasty_pairs import NeighbourPair, checked_pairs
+from dplit.audit._seen import _Release, _run, _Seen
+from dplit.audit._traces import _found_traces, _traces
 from dplit.audit.events import epsilon_lower_bound
 
-_Release = Callable[[tuple[Any, ...], np.random.Generator], Any]
-
+_BLANKS = re.compile(r"\s+")
 _Distance = Callable[[Any, Any], float]
-
-#: What was seen in one run: a text for every channel.
-_Seen = dict[str, str]
-
-_NUMBER = re.compile(
-    r"(?<![\w.])[-+]?\d+(\.\d*)?(e[-+]?\d+)?j?(?![\w.])|[-+]?\d*\.\d+(e[-+]?\d+)?j?"
-)
-
-_FLOAT = re.compile(r"\bnan\b|\binf\b|(\d+\.\d*|\.\d+|\d+(?=e[-+]?\d))(e[-+]?\d+)?j?")
-
-_BLANKS, _ADDRESS = re.compile(r"\s+"), re.compile(r"0x[0-9a-fA-F]+")
-
-_SIGNS = re.compile(r"[\s,+-]+")
-
-#: Texts in which numbers are masked where the caller says that noise covers them.
-_TEXTS = {
-    "exception": "exception",
-    "traceback": "exception",
-    "warning texts": "warnings",
-    "printed": "printed",
-}
 
 
 class SideChannel(NamedTuple):
@@ -144,186 +114,6 @@ class SideChannelReport:
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
         lines = ["  ".join([*map(str.ljust, row, widths), row[-1]]) for row in rows]
         return "\n".join([head + f"{len(rows)} differences", *lines])
-
-
-_ARRAYS = (np.ndarray, np.generic, float, complex)
-
-_NUMBERS = (int, float, complex)
-
-_NAMED = (bool, str, bytes, type, types.ModuleType, type(None))
-
-
-# --- what is seen in one run -----------------------------------------------------------------
-
-
-def _state(item: Any) -> Mapping[str, Any]:
-    """Return what an object holds: attributes, items, closures, frames; nothing is called."""
-    if isinstance(item, Mapping):
-        return {f"[{key!r}]": value for key, value in item.items()}
-    if isinstance(item, np.ndarray):
-        base = {} if item.base is None else {".base": item.base}
-        return base | ({"[:]": item.ravel().tolist()} if item.dtype.kind == "O" else {})
-    if isinstance(item, (set, frozenset)):
-        item = sorted(item, key=repr)
-    if isinstance(item, tuple) and hasattr(item, "_asdict"):
-        return {f".{name}": value for name, value in item._asdict().items()}
-    if isinstance(item, (list, tuple)):
-        return {f"[{index}]": value for index, value in enumerate(item)}
-    if isinstance(item, np.random.Generator):
-        return {".state": item.bit_generator.state}
-    if isinstance(item, types.FunctionType):
-        cells = [cell.cell_contents for cell in item.__closure__ or () if cell != types.CellType()]
-        return {".closure": cells, ".defaults": [item.__defaults__, item.__kwdefaults__]}
-    if isinstance(item, types.GeneratorType):
-        return {".frame": {} if item.gi_frame is None else dict(item.gi_frame.f_locals)}
-    if isinstance(item, types.MethodType):
-        return {".__self__": item.__self__, ".__func__": item.__func__}
-    slots = [name for kind in type(item).__mro__ for name in getattr(kind, "__slots__", ())]
-    names = [*getattr(item, "__dict__", {}), *(name for name in slots if hasattr(item, name))]
-    if names:
-        return {f".{name}": getattr(item, name) for name in names if name != "__dict__"}
-    return {f"<{index}>": value for index, value in enumerate(gc.get_referents(item))}
-
-
-def _leaves(root: Any) -> Iterator[tuple[str, Any]]:
-    """Yield every object that is reachable from a released one, with its path."""
-    plain = (*_NAMED, *_NUMBERS, np.generic)
-    seen: dict[int, Any] = {}  # the objects are kept, so that no number is used twice
-    stack = [("", root)]
-    while stack:
-        path, item = stack.pop()
-        if not isinstance(item, plain) and id(item) in seen:
-            continue
-        seen[id(item)] = item
-        yield path.lstrip("."), item
-        if not isinstance(item, (*plain, types.BuiltinFunctionType, np.ufunc, np.dtype)):
-            stack += [(path + name, value) for name, value in _state(item).items()]
-
-
-def _token(item: Any, noised: bool) -> str:
-    """Return what an observer may know of one object: of a noised one not the numbers."""
-    kind = type(item).__qualname__
-    if isinstance(item, (np.ndarray, np.generic)):
-        array = np.asarray(item)
-        order = "C" if array.flags.c_contiguous else "F" if array.flags.f_contiguous else "strided"
-        kind += f" {array.dtype} {array.shape} {order}"
-        if not noised and array.dtype.kind != "O":
-            values = repr(item) if array.size == 1 else hashlib.md5(array.tobytes()).hexdigest()[:8]
-            return f"{kind} {values}"
-    elif isinstance(item, _NAMED) or (isinstance(item, _NUMBERS) and not noised):
-        return f"{kind} {item!r}"
-    elif not isinstance(item, _NUMBERS):
-        return kind
-    finite = np.asarray(item).dtype.kind not in "fc" or bool(np.isfinite(item).all())
-    return f"{kind} {'finite' if finite else 'NaN or infinite'}"
-
-
-def _is_noised(path: str, noised: Sequence[str]) -> bool:
-    return any(path == name or path.startswith((f"{name}.", f"{name}[")) for name in noised)
-
-
-def _look(released: Any, noised: Sequence[str]) -> _Seen:
-    """Return what can be read off a released object."""
-    leaves = list(_leaves(released))
-    seen = {
-        f"attribute {path or '(itself)'}": _token(item, _is_noised(path, noised))
-        for path, item in leaves
-    }
-    seen["attributes"] = " ".join(path for path, _ in leaves)
-    seen["repr"] = _SIGNS.sub("", _FLOAT.sub("", repr(released)))  # attributes have the numbers
-    try:
-        seen["pickle"] = f"{len(pickle.dumps(released))} bytes"
-    except Exception as problem:  # lambdas and open files cannot be pickled: that too is seen
-        seen["pickle"] = repr(problem)
-    return seen
-
-
-def _run(
-    release: _Release, data: tuple[Any, ...], seed: int, noised: Sequence[str]
-) -> tuple[_Seen, Any]:
-    """Run a release once; return what was seen, and what was released (None if it raised)."""
-    printed, released = io.StringIO(), None
-    seen: _Seen = {"raises": "nothing"}
-    with (
-        warnings.catch_warnings(record=True) as caught,
-        contextlib.redirect_stdout(printed),
-        contextlib.redirect_stderr(printed),
-    ):
-        warnings.simplefilter("always")
-        try:
-            released = release(copy.deepcopy(data), np.random.default_rng(seed))
-        except Exception as problem:  # whatever it is, the observer sees it
-            seen = {
-                "raises": type(problem).__qualname__,
-                "exception": "".join(traceback.format_exception_only(problem)).strip(),
-                "traceback": traceback.format_exc(),
-            }
-    seen["warnings"] = " ".join(warning.category.__qualname__ for warning in caught)
-    seen["warning texts"] = " | ".join(str(warning.message) for warning in caught)
-    seen["printed"] = printed.getvalue()
-    if seen["raises"] == "nothing":
-        seen |= _look(released, noised)
-    for channel, name in _TEXTS.items():
-        if name in noised and channel in seen:
-            seen[channel] = _NUMBER.sub("#", seen[channel])
-    return {channel: _ADDRESS.sub("0x", text) for channel, text in seen.items()}, released
-
-
-# --- traces of training values ---------------------------------------------------------------
-
-
-def _traces(pair: NeighbourPair, data: Sequence[Any]) -> NDArray[np.float64]:
-    """Return what may have been kept of the data: as given, clipped to unit rows, centred; not
-    numbers of several records, which may be public constants.
-    """
-    found = [np.zeros(0)]
-    with np.errstate(all="ignore"):
-        for part in map(rows_of, data[:1] if pair.relation == "replace_entry" else data):
-            if part.dtype.kind == "f":
-                rows = part.reshape(len(part), -1)
-                lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-                for version in (rows, rows - rows.mean(axis=0), rows / lengths):
-                    sizes, counts = np.unique(np.abs(version), return_counts=True)
-                    found += [sizes[counts == 1], -sizes[counts == 1]]
-    values = np.concatenate(found)
-    return values[np.isfinite(values)]
-
-
-def _words(blob: bytes, width: int) -> NDArray[Any]:
-    """Return the words of a number of bytes that begin anywhere in a text of bytes."""
-    windows = np.lib.stride_tricks.sliding_window_view(np.frombuffer(blob, np.uint8), width)
-    return np.ascontiguousarray(windows).view(f"u{width}").ravel()
-
-
-def _found_traces(released: Any, values: NDArray[np.float64]) -> int:
-    """Count the training values whose bits are in the pickle or in anything that is reachable.
-
-    Only numbers with a bit in nearly every byte are looked for; in single precision two of them
-    must be there, since one is found in a large pickle by chance.
-    """
-    try:
-        blob = pickle.dumps(released)
-    except Exception:  # not to be pickled: what is reachable remains
-        blob = b""
-    arrays = [
-        item for _, item in _leaves(released) if isinstance(item, (np.ndarray, np.generic, float))
-    ]
-    blob += b"".join(
-        np.asarray(item).tobytes() for item in arrays if np.asarray(item).dtype != object
-    )
-    total = 0
-    for width, least, enough in ((8, 6, 1), (4, 4, 2)):
-        with np.errstate(all="ignore"):
-            bits = values.astype(f"f{width}")
-        busy = np.count_nonzero(bits.view(np.uint8).reshape(-1, width), axis=1) >= least
-        wanted = np.unique(bits[busy].view(f"u{width}"))
-        if len(blob) >= width:
-            hits = int(np.isin(wanted, _words(blob, width)).sum())
-            total += hits if hits >= enough else 0
-    return total
-
-
-# --- comparison ------------------------------------------------------------------------------
 
 
 class _Event(NamedTuple):
@@ -472,8 +262,8 @@ def side_channels(
         A scikit-learn estimator with a ``random_state``, of which clones are fitted, or
         ``release(data, rng)`` that returns anything; ``data`` are the arrays of one side.
     pairs : iterable of NeighbourPair
-        Such as :func:`nasty_pairs` for the relation of the claim, and for what takes tables
-        :func:`container_pairs`.
+        Such as :func:`~dplit.audit.nasty_pairs` for the relation of the claim, and for what takes
+        tables :func:`~dplit.audit.container_pairs`.
     noised : sequence of str
         Paths of the attributes that noise covers, with all below them: ``"coef_"``,
         ``"sketch_.sum"``, ``"[0]"`` for the first entry of a tuple, ``""`` for an array that is
@@ -521,9 +311,10 @@ def side_channels(
     bits of the pickle or of what is reachable.
 
     A difference seen in the pilot becomes an event, one for each channel, whose rates are bounded
-    on fresh runs (:func:`epsilon_lower_bound`, at a confidence shared among all pairs and events).
-    Findings that need no counting have an infinite bound: training values that are kept, a number
-    that differs at equal seeds in every run and never comes back, too large a distance.
+    on fresh runs (:func:`~dplit.audit.epsilon_lower_bound`, at a confidence shared among all pairs
+    and events). Findings that need no counting have an infinite bound: training values that are
+    kept, a number that differs at equal seeds in every run and never comes back, too large a
+    distance.
 
     Time and memory are not looked at, nor is code that catches its own warnings.
 
@@ -550,10 +341,12 @@ def side_channels(
         check_callable("distance", distance)
     run = partial(_fitted, release) if hasattr(release, "fit") else release
     audit = _Audit(
-        partial(_under, dict(errstate or {}), run), tuple(check_iterable("noised", noised)),
-        check_nonnegative("epsilon", epsilon), check_probability("delta", delta, zero=True),
+        partial(_under, dict(errstate or {}), run),
+        tuple(check_iterable("noised", noised)),
+        check_nonnegative("epsilon", epsilon),
+        check_probability("delta", delta, zero=True),
         check_rng(rng),
-    )  # fmt: skip
+    )
     tried = checked_pairs(pairs)
     found: list[SideChannel] = []
     n_raised = 0

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from dplit._base import RandomState, spawn_generators, whole
 from dplit._checks import (
     Array,
     check_choice,
@@ -20,11 +21,8 @@ from dplit._checks import (
     check_real_array,
     check_rng,
 )
-from dplit._estimators import RandomState, spawn_generators, whole
 from dplit._numerics.blocks import Kind, Plan, fill, frequency_blocks
 from dplit._records import validated
-
-# Sums over records or frequencies of a random feature map that is never formed.
 
 
 def gaussian_kernel(X: ArrayLike, Y: ArrayLike | None = None, *, gamma: float) -> Array:

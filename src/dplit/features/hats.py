@@ -13,8 +13,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from dplit._base import whole
+from dplit._bounds import Box, check_box
 from dplit._checks import Array, check_integer, quiet
-from dplit._estimators import Box, check_box, clip_rows, whole
+from dplit._numerics.clipping import clip_rows
 from dplit._records import fitted_records, validated
 
 #: Column numbers of each category's indicators.
@@ -89,7 +91,7 @@ def _centred(X: Array) -> Array:
 
 
 def _stated_box(box: Any, n_features: int) -> Box:
-    """:func:`~dplit._estimators.check_box`, whose refusals name the parameter ``box``."""
+    """``check_box``, whose refusals name the parameter ``box``."""
     try:
         return check_box(box, n_features)
     except (TypeError, ValueError) as error:
@@ -151,11 +153,13 @@ class HatMap:
         """
         values = _hat_spread(len(self.basis))[0]
         return [
-            values if numeric
+            values
+            if numeric
             else np.r_[0.0, np.full(len(group) - 1, 1.0 / max(len(group) - 1, 1))]
-            if len(group) > 1 else np.array([0.5])
+            if len(group) > 1
+            else np.array([0.5])
             for group, numeric in zip(self.groups, self.numeric, strict=True)
-        ]  # fmt: skip
+        ]
 
     def shape(self, group: int, coef: Array) -> Array:
         """Values at the knots, or of the indicators, of coefficients (..., q) of one group."""

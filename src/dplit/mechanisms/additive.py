@@ -7,7 +7,7 @@ ledger, with the sensitivity that *the caller* states. The result has exactly th
 guarantee is that of the real mechanism: to the last bit, and in every composition.
 
 What must be true for it: the caller's sensitivity is that of the whole numbers, after all clipping
-and rounding of records (as in :func:`dplit._numerics.exact.grid_rows`). Rounding the *sum* of
+and rounding of records (as in ``grid_rows``). Rounding the *sum* of
 records that are off the grid would add up to a step to it.
 """
 
@@ -100,24 +100,41 @@ class _Noise:
 
     @quiet
     def tell(
-        self, shape: tuple[int, ...], *, hides: str, sensitivity: float, of: Any = None,
+        self,
+        shape: tuple[int, ...],
+        *,
+        hides: str,
+        sensitivity: float,
+        of: Any = None,
         **facts: Any,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Tell open ledgers of a draw to come: for adaptive repetitions, ``steps`` in ``facts``.
 
         ``of`` is what is hidden, or a function giving it, for those who watch a search of
         neighbours; ``facts`` are further fields of :class:`dplit.mechanisms.draws.Draw`.
         """
         record_draw(
-            self._mechanism, hides, of=of, sensitivity=check_positive("sensitivity", sensitivity),
-            scale=round_down(self._scale()), norm=self._norm, shape=shape, **facts,
-        )  # fmt: skip
+            self._mechanism,
+            hides,
+            of=of,
+            sensitivity=check_positive("sensitivity", sensitivity),
+            scale=round_down(self._scale()),
+            norm=self._norm,
+            shape=shape,
+            **facts,
+        )
 
     @quiet
     def add(
-        self, value: ArrayLike, *, step: float, hides: str, sensitivity: float,
-        rng: np.random.Generator | None = None, **facts: Any,
-    ) -> NDArray[Any]:  # fmt: skip
+        self,
+        value: ArrayLike,
+        *,
+        step: float,
+        hides: str,
+        sensitivity: float,
+        rng: np.random.Generator | None = None,
+        **facts: Any,
+    ) -> NDArray[Any]:
         """Return ``step (value + noise)``, where the noise is exactly rounded to whole numbers.
 
         Parameters
@@ -154,9 +171,12 @@ class _Noise:
         whole, step, is_complex = self._checked(value, step, rng)
         shape = whole.shape[:-1]
         self.tell(
-            shape, hides=hides, sensitivity=sensitivity,
-            of=lambda: _result(whole, step, is_complex), **facts,
-        )  # fmt: skip
+            shape,
+            hides=hides,
+            sensitivity=sensitivity,
+            of=lambda: _result(whole, step, is_complex),
+            **facts,
+        )
         noise = self._drawn(whole.shape, self._scale() / Fraction(step), rng)
         return _result(whole + noise, step, is_complex)
 
@@ -219,9 +239,15 @@ class Gaussian(_Noise):
 
     @quiet
     def add_symmetric(
-        self, value: ArrayLike, *, step: float, hides: str, sensitivity: float,
-        rng: np.random.Generator | None = None, **facts: Any,
-    ) -> NDArray[np.float64]:  # fmt: skip
+        self,
+        value: ArrayLike,
+        *,
+        step: float,
+        hides: str,
+        sensitivity: float,
+        rng: np.random.Generator | None = None,
+        **facts: Any,
+    ) -> NDArray[np.float64]:
         """Return ``step (value + noise)`` for a symmetric matrix, with a symmetric one of noise.
 
         Of standard deviation ``sigma`` on the diagonal and ``sigma / sqrt(2)``, rounded up, off it:
@@ -241,9 +267,12 @@ class Gaussian(_Noise):
             raise ValueError(f"value must be a real square matrix, got shape {whole.shape[:-1]}")
         matrix = whole[..., 0]
         self.tell(
-            matrix.shape, hides=hides, sensitivity=sensitivity,
-            of=lambda: _result(whole, step, False), **facts,
-        )  # fmt: skip
+            matrix.shape,
+            hides=hides,
+            sensitivity=sensitivity,
+            of=lambda: _result(whole, step, False),
+            **facts,
+        )
         d = len(matrix)
         off = math.sqrt(0.5) * float(self.sigma)
         while 2 * Fraction(off) ** 2 < self._scale() ** 2:

@@ -77,9 +77,13 @@ def _noise_floats(law: NoiseOfScores, words: NDArray[np.uint64]) -> tuple[Array,
 
 
 def _candidates(
-    start: int, scores: Array, words: NDArray[np.uint64], sign: float, scale: float,
+    start: int,
+    scores: Array,
+    words: NDArray[np.uint64],
+    sign: float,
+    scale: float,
     law: NoiseOfScores,
-) -> _Candidates:  # fmt: skip
+) -> _Candidates:
     """Return one chunk; where the noise could overflow, all is scaled by a power of two."""
     unit = 2.0**-64 if scale > _LARGE else 1.0
     noise, error = _noise_floats(law, words)
@@ -140,9 +144,13 @@ def _decide(found: _Candidates, scale: Fraction, law: NoiseOfScores, draw: Words
 
 @quiet
 def largest(
-    chunks: Iterable[Array], *, scale: float, law: NoiseOfScores, sign: float = 1.0,
+    chunks: Iterable[Array],
+    *,
+    scale: float,
+    law: NoiseOfScores,
+    sign: float = 1.0,
     rng: np.random.Generator | None = None,
-) -> int:  # fmt: skip
+) -> int:
     r"""Return the index of the largest ``sign s_i + scale N_i`` for independent real noise N.
 
     Parameters
@@ -173,9 +181,14 @@ def largest(
 
 
 def _largest(
-    chunks: Iterable[Array], *, scale: float, law: NoiseOfScores, sign: float, draw: Words,
+    chunks: Iterable[Array],
+    *,
+    scale: float,
+    law: NoiseOfScores,
+    sign: float,
+    draw: Words,
     check: bool = False,
-) -> int:  # fmt: skip
+) -> int:
     """As :func:`largest`; with ``check`` every candidate is decided in whole numbers."""
     found, start = None, 0
     for chunk in chunks:

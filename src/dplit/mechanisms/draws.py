@@ -13,9 +13,16 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 Mechanism = Literal[
-    "gaussian", "laplace", "gamma_norm", "k_norm", "noisy_max", "monotone_noisy_max",
-    "gaussian_process", "event", "secret",
-]  # fmt: skip
+    "gaussian",
+    "laplace",
+    "gamma_norm",
+    "k_norm",
+    "noisy_max",
+    "monotone_noisy_max",
+    "gaussian_process",
+    "event",
+    "secret",
+]
 
 Norm = Literal["l1", "l2", "max", "modulus"]
 
@@ -88,7 +95,6 @@ _ANYWHERE: list[Listener] = []
 
 _OPEN: ContextVar[tuple[Listener, ...]] = ContextVar("dplit_ledgers", default=())
 
-
 _PART: ContextVar[str | None] = ContextVar("dplit_part", default=None)
 
 
@@ -135,8 +141,10 @@ def record_draw(mechanism: Mechanism, purpose: str, *, of: Any = None, **facts: 
         for one in tuple(_ANYWHERE):
             one.missed()
         return
-    asked = {name: value() if callable(value) and name != "stated" else value
-             for name, value in facts.items()}  # fmt: skip
+    asked = {
+        name: value() if callable(value) and name != "stated" else value
+        for name, value in facts.items()
+    }
     asked["scale"] = float(asked["scale"])
     for one in open_ledgers:
         one.drawn(Draw(mechanism, purpose, **asked), of)

@@ -103,9 +103,15 @@ class _Radii:
     """Radii of several vectors in float64 with relative errors, and exactly where asked."""
 
     def __init__(
-        self, scale: Fraction, rows: int, *, exponentials: int, normal: bool, root: bool,
+        self,
+        scale: Fraction,
+        rows: int,
+        *,
+        exponentials: int,
+        normal: bool,
+        root: bool,
         words: Words,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._scale, self._root, self._draw = scale, root, words
         self._uniforms = words(rows * exponentials).reshape(rows, exponentials)
         self._normals = words(rows) if normal else None
@@ -151,10 +157,16 @@ def _sums(words: NDArray[np.uint64]) -> tuple[Array, Array]:
 
 
 def _rounded(
-    law: Law, words: NDArray[np.uint64], values: Array, relative: Array | float,
-    factor: Callable[[int], Factor], draw: Words, known: dict[int, Uniform] | None = None,
-    *, check: bool = False,
-) -> _Integers:  # fmt: skip
+    law: Law,
+    words: NDArray[np.uint64],
+    values: Array,
+    relative: Array | float,
+    factor: Callable[[int], Factor],
+    draw: Words,
+    known: dict[int, Uniform] | None = None,
+    *,
+    check: bool = False,
+) -> _Integers:
     """Return whole numbers: a sign (the last bit of a word) times ``round(factor variate)``.
 
     ``values`` are the factors in float64, right to ``relative`` of themselves, one for each word or
@@ -259,16 +271,31 @@ def rounded_laplace(
 
 @quiet
 def _vectors(
-    law: Law, rows: int, width: int, scale: Fraction, draw: Words, *, exponentials: int,
-    normal: bool = False, root: bool = False, disc: bool = False, check: bool = False,
-) -> _Integers:  # fmt: skip
+    law: Law,
+    rows: int,
+    width: int,
+    scale: Fraction,
+    draw: Words,
+    *,
+    exponentials: int,
+    normal: bool = False,
+    root: bool = False,
+    disc: bool = False,
+    check: bool = False,
+) -> _Integers:
     """Return ``rows`` vectors of ``width`` coordinates that share a radius, rounded."""
     radii = _Radii(scale, rows, exponentials=exponentials, normal=normal, root=root, words=draw)
     words, known = _in_discs(rows * width, draw) if disc else (draw(rows * width), {})
     return _rounded(
-        law, words, np.repeat(radii.values, width), np.repeat(radii.relative, width),
-        lambda at: radii.exact(at // width), draw, known, check=check,
-    ).reshape(rows, width)  # fmt: skip
+        law,
+        words,
+        np.repeat(radii.values, width),
+        np.repeat(radii.relative, width),
+        lambda at: radii.exact(at // width),
+        draw,
+        known,
+        check=check,
+    ).reshape(rows, width)
 
 
 def _in_discs(count: int, draw: Words) -> tuple[NDArray[np.uint64], dict[int, Uniform]]:
@@ -337,9 +364,16 @@ def _gamma_norm(
     rows: int, d: int, unit: Fraction, draw: Words, *, check: bool = False
 ) -> _Integers:
     return _vectors(
-        "normal", rows, d, unit, draw, exponentials=(d + 1) // 2, normal=d % 2 == 0, root=True,
+        "normal",
+        rows,
+        d,
+        unit,
+        draw,
+        exponentials=(d + 1) // 2,
+        normal=d % 2 == 0,
+        root=True,
         check=check,
-    )  # fmt: skip
+    )
 
 
 def _k_norm(

@@ -64,9 +64,14 @@ def _release(
         metric, make = library.l1_distance(T=float), library.m.make_laplace
     mechanism = make(domain, metric, scale=scale)
     record_draw(
-        "gaussian" if measure == "rho" else "laplace", "values", of=array, scale=scale,
-        sensitivity=sensitivity, norm="l2" if measure == "rho" else "l1", shape=array.shape,
-    )  # fmt: skip
+        "gaussian" if measure == "rho" else "laplace",
+        "values",
+        of=array,
+        scale=scale,
+        sensitivity=sensitivity,
+        norm="l2" if measure == "rho" else "l1",
+        shape=array.shape,
+    )
     noisy = mechanism(array.astype(np.float64).ravel().tolist())
     released = np.array(noisy, dtype=np.float64).reshape(array.shape)
     return SecureRelease(released, float(mechanism.map(float(sensitivity))), measure)

@@ -138,9 +138,13 @@ def exponential_mechanism(
     scale = _noise_scale(epsilon, sensitivity, 2)
     rng = check_rng(rng)
     record_draw(
-        "noisy_max", "scores of a choice", of=scores if isinstance(scores, np.ndarray) else None,
-        sensitivity=sensitivity, scale=scale, norm="max",
-    )  # fmt: skip
+        "noisy_max",
+        "scores of a choice",
+        of=scores if isinstance(scores, np.ndarray) else None,
+        sensitivity=sensitivity,
+        scale=scale,
+        norm="max",
+    )
     return _largest(
         scores, 1.0 if better == "higher" else -1.0, scale, lambda n: rng.gumbel(size=n)
     )
@@ -203,10 +207,13 @@ def report_noisy_min(
     scale = _noise_scale(epsilon, sensitivity, factor)
     rng = check_rng(rng)
     record_draw(
-        "monotone_noisy_max" if monotone else "noisy_max", "scores of a choice",
-        of=scores if isinstance(scores, np.ndarray) else None, sensitivity=sensitivity,
-        scale=scale, norm="max",
-    )  # fmt: skip
+        "monotone_noisy_max" if monotone else "noisy_max",
+        "scores of a choice",
+        of=scores if isinstance(scores, np.ndarray) else None,
+        sensitivity=sensitivity,
+        scale=scale,
+        norm="max",
+    )
     return _largest(scores, -1.0, scale, lambda n: rng.standard_exponential(n))
 
 

@@ -24,7 +24,7 @@ from dplit._numerics.fixed_point import (
 )
 from dplit.mechanisms.bits import Words
 
-#: Of |Z| for a standard normal Z, of a standard exponential variate, and on (0, 1).
+#: Of the size of a standard normal variate, of a standard exponential one, and on (0, 1).
 Law = Literal["normal", "exponential", "uniform"]
 
 _WORD = 64
@@ -152,8 +152,9 @@ class Radius:
     def near(self) -> float:
         """As the protocol says."""
         low, high = self._interval(2 * _MORE)
-        return float(self._scale) * math.ldexp(low if high is None else (low + high) // 2,
-                                               -2 * _MORE)  # fmt: skip
+        return float(self._scale) * math.ldexp(
+            low if high is None else (low + high) // 2, -2 * _MORE
+        )
 
 
 def _near_normal(uniform: Uniform) -> float:

@@ -18,7 +18,7 @@ from dplit.notebook.cells import (
 )
 from dplit.notebook.curves import Curves
 from dplit.notebook.exercises import Exercise, grade
-from dplit.notebook.explorable import explore
+from dplit.notebook.explorable import explorable
 from dplit.notebook.lessons import lesson_parameters, load_results, show_claims
 from dplit.notebook.proofs import ProofError, running_proof
 from dplit.notebook.provenance import lock_differences, made_on
@@ -33,7 +33,7 @@ __all__ = [
     "Written",
     "archived",
     "check_parameters",
-    "explore",
+    "explorable",
     "glue_numbers",
     "grade",
     "lesson_parameters",

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dplit import claims
-from dplit.datasets.needs import missing_data
+from dplit.notebook import claims
+from dplit.notebook.datasets.needs import missing_data
 from dplit.notebook.figures import style
 from dplit.notebook.provenance import _collect_provenance, _find_project_file, made_on
 from dplit.streams import Role, stream

@@ -115,10 +115,15 @@ class Curves:
         return view
 
     def keep(
-        self, name: str, x: ArrayLike, y: ArrayLike, *,
-        band: tuple[ArrayLike, ArrayLike] | None = None, trials: int | None = None,
+        self,
+        name: str,
+        x: ArrayLike,
+        y: ArrayLike,
+        *,
+        band: tuple[ArrayLike, ArrayLike] | None = None,
+        trials: int | None = None,
         errors: str | None = None,
-    ) -> tuple[_Curve, _Curve | None]:  # fmt: skip
+    ) -> tuple[_Curve, _Curve | None]:
         """Record a curve; return the one to draw, and this run's where that is the archived one.
 
         Parameters
@@ -152,19 +157,33 @@ class Curves:
         return (_Curve(**old), here) if old else (here, None)
 
     def line(
-        self, axes: Axes, name: str, x: ArrayLike, y: ArrayLike, look: Look, *,
-        band: tuple[ArrayLike, ArrayLike] | None = None, trials: int | None = None,
-        errors: str | None = None, every: int = 1, label: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        axes: Axes,
+        name: str,
+        x: ArrayLike,
+        y: ArrayLike,
+        look: Look,
+        *,
+        band: tuple[ArrayLike, ArrayLike] | None = None,
+        trials: int | None = None,
+        errors: str | None = None,
+        every: int = 1,
+        label: str | None = None,
+    ) -> None:
         """Draw a curve as :func:`dplit.notebook.figures.line` does, this run's points on top.
 
         Band, trials and errors are those of :meth:`keep`.
         """
         main, here = self.keep(name, x, y, band=band, trials=trials, errors=errors)
         figures.line(
-            axes, main.x, _floats(main.y), look, band=main.band, every=0 if here else every,
+            axes,
+            main.x,
+            _floats(main.y),
+            look,
+            band=main.band,
+            every=0 if here else every,
             label=label,
-        )  # fmt: skip
+        )
         self._draw_points(axes, here, look)
 
     def points(self, axes: Axes, x: ArrayLike, y: ArrayLike, look: Look, **more: Any) -> None:
@@ -221,9 +240,13 @@ class Curves:
         _show_figure(fig, self.name, caption, alt, bool(self._replaced), more)
 
     def table(
-        self, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, caption: str,
+        self,
+        columns: Sequence[str],
+        rows: Iterable[Sequence[Any]],
+        *,
+        caption: str,
         pattern: str = ".4g",
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Show a table as :func:`dplit.notebook.show_table` does, this run's below the archived.
 
         The rows of this run are folded below those of the archived run, if there is one; rows on

@@ -51,7 +51,7 @@ def _find_exercise(identifier: str) -> Exercise:
     """
     slug = identifier.partition("-")[0]
     try:
-        known = importlib.import_module(f"dplit.{slug}.exercises").EXERCISES
+        known = importlib.import_module(f"dplit.papers.{slug}.exercises").EXERCISES
     except ModuleNotFoundError:
         raise KeyError(f"there are no exercises of {slug!r}, got {identifier!r}") from None
     if identifier not in known:

@@ -24,7 +24,7 @@ _STYLE: dict[str, Any] = {
 }
 
 
-def explore(chart: Any, *, name: str, caption: str, alt: str) -> None:
+def explorable(chart: Any, *, name: str, caption: str, alt: str) -> None:
     """Display an Altair chart whose sliders work on the page, with a picture where no script runs.
 
     Formulas belong into the chart (``alt.sequence``, ``transform_calculate``), so that a slider

@@ -19,12 +19,26 @@ if TYPE_CHECKING:
 
 #: Colours that the colour-blind tell apart and that light and dark pages carry.
 COLOURS = (
-    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#8c6d1f", "#000000", "#7f7f7f",
-)  # fmt: skip
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#56B4E9",
+    "#8c6d1f",
+    "#000000",
+    "#7f7f7f",
+)
 
 _DASHES: tuple[Any, ...] = (
-    "-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (1, 1)), (0, (3, 1)),
-)  # fmt: skip
+    "-",
+    "--",
+    "-.",
+    ":",
+    (0, (5, 1, 1, 1, 1, 1)),
+    (0, (8, 2)),
+    (0, (1, 1)),
+    (0, (3, 1)),
+)
 
 _MARKERS = "os^vDxP*"
 
@@ -121,10 +135,15 @@ def line(
         Instead of the look's; the empty text keeps the line out of the legend.
     """
     axes.plot(
-        np.asarray(x), np.asarray(y), color=look.colour, linestyle=look.dashes, zorder=3,
-        marker=look.marker if every else None, markevery=max(1, every),
+        np.asarray(x),
+        np.asarray(y),
+        color=look.colour,
+        linestyle=look.dashes,
+        zorder=3,
+        marker=look.marker if every else None,
+        markevery=max(1, every),
         label=look.label if label is None else label or "_nolegend_",
-    )  # fmt: skip
+    )
     if band is not None:
         low, high = map(np.asarray, band)
         axes.fill_between(np.asarray(x), low, high, color=look.colour, alpha=0.18, linewidth=0)
@@ -156,10 +175,16 @@ def points(
     """
     label = label or (look.label if joined else "_nolegend_")
     axes.errorbar(
-        np.asarray(x), np.asarray(y), None if error is None else np.asarray(error), zorder=4,
-        color=look.colour, marker=look.marker, linestyle=look.dashes if joined else "none",
-        capsize=2, label=label,
-    )  # fmt: skip
+        np.asarray(x),
+        np.asarray(y),
+        None if error is None else np.asarray(error),
+        zorder=4,
+        color=look.colour,
+        marker=look.marker,
+        linestyle=look.dashes if joined else "none",
+        capsize=2,
+        label=label,
+    )
 
 
 def level(axes: Axes, value: float, text: str, *, side: str = "right") -> None:
@@ -167,10 +192,15 @@ def level(axes: Axes, value: float, text: str, *, side: str = "right") -> None:
     axes.axhline(value, color="#777777", linewidth=1.0, linestyle=(0, (2, 2)))
     right = side == "right"
     axes.annotate(
-        text, (float(right), value), xycoords=("axes fraction", "data"),
-        xytext=(-3 if right else 3, 2), textcoords="offset points", ha=side, va="bottom",
+        text,
+        (float(right), value),
+        xycoords=("axes fraction", "data"),
+        xytext=(-3 if right else 3, 2),
+        textcoords="offset points",
+        ha=side,
+        va="bottom",
         fontsize=8,
-    )  # fmt: skip
+    )
 
 
 def log_axis(axes: Axes, which: str = "y", *, ticks: Sequence[float] | None = None) -> None:

@@ -10,8 +10,8 @@ from collections.abc import MutableMapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dplit import claims
 from dplit.notebook import cells as _cells
+from dplit.notebook import claims
 from dplit.notebook.cells import ParameterError, Run, archived
 from dplit.notebook.figures import style
 from dplit.notebook.provenance import _find_project_file
@@ -65,7 +65,7 @@ def lesson_parameters(
     cells : sequence of str, optional
         Sources of the executed cells; by default those of the running IPython session.
     **rules
-        For each parameter a :class:`Between` or a tuple of choices.
+        For each parameter a :class:`~dplit.notebook.Between` or a tuple of choices.
 
     Raises
     ------
@@ -123,10 +123,18 @@ def load_results(name: str) -> dict[str, Any]:
 
 #: Verdicts as a score board has them: what stands first, what is false last.
 _VERDICTS = (
-    "sharp", "holds", "defined", "reproduced", "loose", "conditional", "partly", "reconstruction",
-    "gap", "not-reproducible", "erratum",
-)  # fmt: skip
-
+    "sharp",
+    "holds",
+    "defined",
+    "reproduced",
+    "loose",
+    "conditional",
+    "partly",
+    "reconstruction",
+    "gap",
+    "not-reproducible",
+    "erratum",
+)
 
 #: More claims of a paper, and of ours, than these in one row are folded.
 _MANY = (20, 6)

@@ -180,9 +180,14 @@ def _drawn(labels: Sequence[str], shares: NDArray[np.float64]) -> Figure:
     fig, (axes,) = figures.panels(1, width=6.4, height=0.75 + 0.24 * len(labels))
     look = figures.looks_of(box="", median="")
     drawn = axes.boxplot(
-        list(shares), orientation="horizontal", tick_labels=list(labels), whis=(0, 100), widths=0.6,
-        patch_artist=True, medianprops={"color": look["median"].colour, "linewidth": 2.0},
-    )  # fmt: skip
+        list(shares),
+        orientation="horizontal",
+        tick_labels=list(labels),
+        whis=(0, 100),
+        widths=0.6,
+        patch_artist=True,
+        medianprops={"color": look["median"].colour, "linewidth": 2.0},
+    )
     for box in drawn["boxes"]:
         box.set(facecolor=look["box"].colour, alpha=0.35)
     axes.invert_yaxis()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import dplit
-from dplit.datasets import papers as datasets
+from dplit.notebook.datasets import papers
 
 
 def lock_differences(lock: str) -> list[str]:
@@ -75,6 +75,6 @@ def _collect_provenance(slug: str, parameters: Mapping[str, Any]) -> dict[str, s
         facts["not the lock's versions"] = "; ".join(found)
     shown = {key: value for key, value in parameters.items() if key != "n_jobs"}
     facts["parameters"] = ", ".join(f"{key}={value!r}" for key, value in shown.items())
-    for name, checksum in sorted(datasets.loaded_files().items()):
+    for name, checksum in sorted(papers.loaded_files().items()):
         facts[f"data {name}"] = checksum
     return facts

@@ -1,1 +1,1 @@
-"""Compressive learning from private sketches: what the chapter computes. Import modules by name."""
+"""Compressive learning from private sketches: maps, sums, releases, decoders, estimators."""

@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, DensityMixin
 
+from dplit._base import RandomState, spawn_generators, whole
+from dplit._bounds import LARGEST_INPUT, Box, check_box, stated_norm
 from dplit._checks import (
     Array,
     Neighboring,
@@ -22,36 +24,19 @@ from dplit._checks import (
     quiet,
     warn_caller,
 )
-from dplit._estimators import (
-    LARGEST_INPUT,
-    Box,
-    CenterEstimator,
-    ComponentsEstimator,
-    RandomState,
-    check_box,
-    clip_rows,
-    dp_statement,
-    spawn_generators,
-    stated_norm,
-    whole,
-)
+from dplit._numerics.clipping import clip_rows
+from dplit._predictors import CenterEstimator, ComponentsEstimator
 from dplit._records import fitted_records, validated
+from dplit._statements import dp_statement
 from dplit.features import orthonormal_blocks, random_frequencies
-from dplit.sketching.decoders.kmeans import _QUANTIZED_FACTOR, _dequantized_sketch, decode_kmeans
-from dplit.sketching.decoders.mixtures import _decode_mixture, _log_density
-from dplit.sketching.decoders.pca import _degrees_of_freedom, compressive_pca
-from dplit.sketching.release import (
-    ReleasePlan,
-    _CountMode,
-    _noise_deviation,
-    plan_release,
-    spent_epsilon,
-)
+from dplit.sketching.additive_noise import _noise_deviation
+from dplit.sketching.decoders._quantized import QUANTIZED_FACTOR, dequantized_sketch
+from dplit.sketching.decoders.clompr import decode_kmeans
+from dplit.sketching.decoders.low_rank import compressive_pca, degrees_of_freedom
+from dplit.sketching.decoders.mixtures import decode_mixture, log_densities
+from dplit.sketching.plans import ReleasePlan, _CountMode, plan_release, spent_epsilon
 from dplit.sketching.sensitivity import NoiseKind
 from dplit.sketching.sketches import Kind, Sketch, SketchMap, Unit, sketch, sketch_persons
-
-# What the estimators that learn from sketches share: the release, its guarantee, the statement.
-
 
 #: What the statements say of neighbours, and of sketches without noise.
 _CHANGE: dict[tuple[Unit, Neighboring], str] = {
@@ -95,9 +80,14 @@ def _default_size(n_components: int, n_features: int) -> int:
 
 
 def _fourier_map(
-    kind: Literal["fourier", "quantized"], half_widths: Array, n_frequencies: int, *,
-    gamma: float | None, bound: Array | None = None, rng: np.random.Generator,
-) -> SketchMap:  # fmt: skip
+    kind: Literal["fourier", "quantized"],
+    half_widths: Array,
+    n_frequencies: int,
+    *,
+    gamma: float | None,
+    bound: Array | None = None,
+    rng: np.random.Generator,
+) -> SketchMap:
     """Random Fourier map (m = ``n_frequencies``, uniform dither if quantized) at a public scale.
 
     Frequencies are from ``N(0, 2 gamma I)``, None: ``_default_gamma`` in units of ``half_widths``.
@@ -157,9 +147,14 @@ class _SketchEstimator(BaseEstimator):  # type: ignore[misc]
         if self.epsilon is None:
             return None
         return plan_release(
-            sketch_map, epsilon=self.epsilon, delta=self.delta, noise=self.noise, count=count,
-            split=split, neighboring=self.neighboring,
-        )  # fmt: skip
+            sketch_map,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            noise=self.noise,
+            count=count,
+            split=split,
+            neighboring=self.neighboring,
+        )
 
     def _state(self, released: Sketch, epsilon: float, delta: float, statement: str) -> None:
         """Set the guarantee and its sentence; an exact sketch is used and never kept."""
@@ -313,7 +308,7 @@ class _FourierSketchEstimator(_SketchEstimator, ABC):
             deviation = float(np.ldexp(_noise_deviation(released), -exponent))
         if released.map.dither is None:
             return unit, deviation
-        return _dequantized_sketch(unit, released.map.dither), deviation / _QUANTIZED_FACTOR
+        return dequantized_sketch(unit, released.map.dither), deviation / QUANTIZED_FACTOR
 
     def _hears(self, released: Sketch, lengths: Array, deviation: float) -> bool:
         r"""Whether at least half of what was decoded stands out of the noise; warn if not.
@@ -387,7 +382,7 @@ class CompressivePCA(ComponentsEstimator, _SketchEstimator):
     -----
     Records are not centred: a private mean would need its own budget. Where one record is replaced,
     the sensitivities are those that hold, larger than the printed ones. In small dimensions
-    noisy second moments (:class:`dplit.baselines.PrivatePCA`) are at least as good; the
+    noisy second moments (:class:`dplit.components.PrivatePCA`) are at least as good; the
     sketch has fewer numbers where ``2 m < d^2``. The noise is floating-point research noise.
 
     References
@@ -404,12 +399,19 @@ class CompressivePCA(ComponentsEstimator, _SketchEstimator):
     """
 
     def __init__(
-        self, n_components: int = 2, *, epsilon: float | None = 1.0, delta: float = 0.0,
-        data_norm: float | None = None, n_frequencies: int | None = None,
+        self,
+        n_components: int = 2,
+        *,
+        epsilon: float | None = 1.0,
+        delta: float = 0.0,
+        data_norm: float | None = None,
+        n_frequencies: int | None = None,
         frequencies: Literal["orthonormal", "gaussian"] = "orthonormal",
-        noise: NoiseKind = "laplace", neighboring: Neighboring = "add_remove",
-        count_share: float = 0.05, random_state: RandomState = None,
-    ) -> None:  # fmt: skip
+        noise: NoiseKind = "laplace",
+        neighboring: Neighboring = "add_remove",
+        count_share: float = 0.05,
+        random_state: RandomState = None,
+    ) -> None:
         self.n_components = n_components
         self.epsilon = epsilon
         self.delta = delta
@@ -427,9 +429,9 @@ class CompressivePCA(ComponentsEstimator, _SketchEstimator):
         k = check_integer("n_components", self.n_components, maximum=d)
         given = self.n_frequencies
         m = 4 * k * d if given is None else check_integer("n_frequencies", given)
-        if m < _degrees_of_freedom(d, k):
+        if m < degrees_of_freedom(d, k):
             raise ValueError(
-                f"n_frequencies must be at least {_degrees_of_freedom(d, k)} for {k} components in "
+                f"n_frequencies must be at least {degrees_of_freedom(d, k)} for {k} components in "
                 f"dimension {d}, got n_frequencies={m}"
             )
         if self.frequencies == "gaussian":
@@ -608,13 +610,21 @@ class CompressiveGaussianMixture(DensityMixin, _FourierSketchEstimator):  # type
     _per_component = 3
 
     def __init__(
-        self, n_components: int = 1, *, epsilon: float | None = 1.0, delta: float = 0.0,
-        bounds: tuple[Any, Any] | None = None, n_frequencies: int | None = None,
-        kind: Literal["fourier", "quantized"] = "fourier", gamma: float | None = None,
-        min_variance: float = 1e-3, noise: NoiseKind = "polydisc",
-        neighboring: Neighboring = "add_remove", n_starts: int = 3,
+        self,
+        n_components: int = 1,
+        *,
+        epsilon: float | None = 1.0,
+        delta: float = 0.0,
+        bounds: tuple[Any, Any] | None = None,
+        n_frequencies: int | None = None,
+        kind: Literal["fourier", "quantized"] = "fourier",
+        gamma: float | None = None,
+        min_variance: float = 1e-3,
+        noise: NoiseKind = "polydisc",
+        neighboring: Neighboring = "add_remove",
+        n_starts: int = 3,
         random_state: RandomState = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.n_components = n_components
         self.epsilon = epsilon
         self.delta = delta
@@ -635,10 +645,15 @@ class CompressiveGaussianMixture(DensityMixin, _FourierSketchEstimator):  # type
         box = check_box(self.bounds, len(omega))
         lengths = np.zeros(k)
         if target.any():
-            found = _decode_mixture(
-                target, omega, k, bounds=self.bounds, rng=rng, n_starts=self.n_starts,
+            found = decode_mixture(
+                target,
+                omega,
+                k,
+                bounds=self.bounds,
+                rng=rng,
+                n_starts=self.n_starts,
                 min_variance=self.min_variance,
-            )  # fmt: skip
+            )
             energies = np.exp(-found.variances @ omega**2)  # |a_lj|^2, (k, m)
             sizes = found.mass * found.weights
             lengths = sizes * np.sqrt(energies.sum(axis=1))
@@ -656,7 +671,7 @@ class CompressiveGaussianMixture(DensityMixin, _FourierSketchEstimator):  # type
 
     def score_samples(self, X: ArrayLike) -> Array:
         """Log-likelihood of every record, of shape (n_samples,)."""
-        return _log_density(fitted_records(self, X), self.weights_, self.means_, self.covariances_)
+        return log_densities(fitted_records(self, X), self.weights_, self.means_, self.covariances_)
 
     def score(self, X: ArrayLike, y: object = None) -> float:
         """Mean log-likelihood of the records; ``y`` is ignored."""
@@ -666,7 +681,7 @@ class CompressiveGaussianMixture(DensityMixin, _FourierSketchEstimator):  # type
         """Posterior probability of every component, of shape (n_samples, n_components)."""
         records = fitted_records(self, X)
         parts = [
-            _log_density(records, [1.0], mean[None], variance[None])
+            log_densities(records, [1.0], mean[None], variance[None])
             for mean, variance in zip(self.means_, self.covariances_, strict=True)
         ]
         with np.errstate(divide="ignore"):
@@ -760,12 +775,20 @@ class CompressiveKMeans(CenterEstimator, _FourierSketchEstimator):
     _counted = "n_clusters"
 
     def __init__(
-        self, n_clusters: int = 8, *, epsilon: float | None = 1.0, delta: float = 0.0,
-        bounds: tuple[Any, Any] | None = None, n_frequencies: int | None = None,
-        kind: Literal["fourier", "quantized"] = "fourier", gamma: float | None = None,
-        noise: NoiseKind = "polydisc", neighboring: Neighboring = "add_remove",
-        n_restarts: int = 2, random_state: RandomState = None,
-    ) -> None:  # fmt: skip
+        self,
+        n_clusters: int = 8,
+        *,
+        epsilon: float | None = 1.0,
+        delta: float = 0.0,
+        bounds: tuple[Any, Any] | None = None,
+        n_frequencies: int | None = None,
+        kind: Literal["fourier", "quantized"] = "fourier",
+        gamma: float | None = None,
+        noise: NoiseKind = "polydisc",
+        neighboring: Neighboring = "add_remove",
+        n_restarts: int = 2,
+        random_state: RandomState = None,
+    ) -> None:
         self.n_clusters = n_clusters
         self.epsilon = epsilon
         self.delta = delta
@@ -786,9 +809,13 @@ class CompressiveKMeans(CenterEstimator, _FourierSketchEstimator):
         centres, weights = np.tile(middle, (k, 1)), np.zeros(k)
         if target.any():
             found = decode_kmeans(
-                target, released.map.frequencies, k, bounds=self.bounds, rng=rng,
+                target,
+                released.map.frequencies,
+                k,
+                bounds=self.bounds,
+                rng=rng,
                 n_restarts=self.n_restarts,
-            )  # fmt: skip
+            )
             centres, weights = found.centroids, found.weights
         if not self._hears(released, weights * math.sqrt(m), deviation):
             centres[int(np.argmin(weights))] = middle  # never worse than the middle alone

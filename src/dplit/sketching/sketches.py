@@ -10,13 +10,10 @@ import functools
 import hashlib
 import importlib
 import os
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from queue import SimpleQueue
-from typing import Any, Literal, TypeVar, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -31,9 +28,8 @@ from dplit._checks import (
     check_real_array,
     quiet,
 )
-from dplit._estimators import clip_rows
-from dplit._numerics.blocks import one_blas_thread
-from dplit._records import person_names
+from dplit._numerics.clipping import clip_rows
+from dplit._persons import person_names
 from dplit.features import complex_features, quadratic_features, quantized_features
 from dplit.sketching._exact_sums import (
     FEATURE_BITS,
@@ -45,49 +41,7 @@ from dplit.sketching._exact_sums import (
     feature_adder,
     quadratic_factor,
 )
-
-# Work on a stream of tasks in threads, with results in the order of the tasks.
-
-
-_Tool = TypeVar("_Tool")
-
-_Result = TypeVar("_Result")
-
-
-def _in_order(
-    work: Callable[..., _Result], tasks: Iterable[tuple[Any, ...]], tools: Sequence[_Tool]
-) -> Iterator[_Result]:
-    """Yield ``work(tool, *task)`` task by task, with one thread and one tool at a time for each.
-
-    At most two tasks per thread are read ahead, so that a stream of chunks stays a stream; the
-    first task that fails raises here. BLAS runs on one thread.
-    """
-    if len(tools) == 1:
-        yield from (work(tools[0], *task) for task in tasks)
-        return
-    free: SimpleQueue[_Tool] = SimpleQueue()
-    for tool in tools:
-        free.put(tool)
-
-    def borrow(task: tuple[Any, ...]) -> _Result:
-        tool = free.get()
-        try:
-            return work(tool, *task)
-        finally:
-            free.put(tool)
-
-    running: deque[Future[_Result]] = deque()
-    with one_blas_thread(), ThreadPoolExecutor(len(tools)) as pool:
-        try:
-            for task in tasks:
-                if len(running) == 2 * len(tools):
-                    yield running.popleft().result()
-                running.append(pool.submit(borrow, task))
-            while running:
-                yield running.popleft().result()
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
-
+from dplit.sketching._threads import _in_order
 
 Kind = Literal["fourier", "quantized", "quadratic"]
 
@@ -465,7 +419,7 @@ def sketch_persons(X: ArrayLike, persons: ArrayLike, sketch_map: SketchMap) -> S
 
     A mean lies in every convex set that holds all features, so that adding, removing or replacing
     *a person, with however many records,* changes the sum by no more than a record changes that of
-    :func:`sketch`: a plan of :func:`~dplit.sketching.release.plan_release` then protects persons,
+    :func:`sketch`: a plan of :func:`~dplit.sketching.plans.plan_release` then protects persons,
     at the same noise. What is learnt is the law of a random record of a random person.
 
     Parameters

@@ -20,17 +20,19 @@ from dplit.audit import (
     one_run_audit,
     run_controls,
 )
-from dplit.audits.cases import ESTIMATORS, RELEASES
-from dplit.baselines import PrivatePCA, sufficient_statistics
-from dplit.erm.estimators import PrivateKernelClassifier, PrivateKernelMachine
+from dplit.components import PrivatePCA
+from dplit.entries.privacy import additive_sigma
+from dplit.kernels._certified_ridge import mean_share
+from dplit.kernels.machines import PrivateKernelClassifier, PrivateKernelMachine
+from dplit.kernels.random_features import PrivateRandomFeatureRegressor
+from dplit.linear.moments import sufficient_statistics
 from dplit.mechanisms import gaussian_sigma
-from dplit.projection.additive import release_additive
-from dplit.projection.information import additive_sigma, entry_dp_epsilon
-from dplit.random_features._certified import mean_share
-from dplit.random_features.estimators import PrivateRandomFeatureRegressor
-from dplit.sketching.release import plan_release
+from dplit.papers.projection.additive_noise import release_additive
+from dplit.papers.projection.information import entry_dp_epsilon
+from dplit.sketching.plans import plan_release
 from dplit.sketching.sketches import SketchMap, sketch
 from dplit.streams import stream
+from dplit_studies.audits.cases import ESTIMATORS, RELEASES
 from dplit_studies.audits.events import DELTA, Line, after_mean, budget_of
 
 _BOX = (-1.0, 1.0)
@@ -48,7 +50,7 @@ class Look(NamedTuple):
 
 
 def look_beside(name: str, *, every: int, confidence: float, seed: int) -> Look:
-    """Run one case of :mod:`dplit.audits.cases` on one in ``every`` of its pairs.
+    """Run one case of :mod:`dplit_studies.audits.cases` on one in ``every`` of its pairs.
 
     ``moved`` is the largest distance under equal noise, over the sensitivity that is stated.
     """
@@ -88,7 +90,8 @@ def _small_fit(name: str, seed: int) -> Any:
 
 
 def promised(name: str, *, seed: int = 0) -> tuple[float, float]:
-    """(epsilon, delta) that an estimator of :mod:`dplit.audits.cases` states; of one entry where
+    """(epsilon, delta) that an estimator of :mod:`dplit_studies.audits.cases` states; of one entry
+    where
     it protects entries.
     """
     model = _small_fit(name, seed)
@@ -151,9 +154,14 @@ def _weights(factor: float, rng: np.random.Generator) -> NoiseTest:
     """Test weights of waves against those of the mean of .5 that was told before them."""
     X, y = np.linspace(-1.0, 1.0, 1000)[:, None], np.full(1000, 0.5)
     model = PrivateRandomFeatureRegressor(
-        n_components=500, gamma=1.0, bounds=_BOX, delta=DELTA, random_state=rng,
-        epsilon=budget_of("gaussian", 1.0, factor=factor), alpha=30.0,
-    ).fit(X, y)  # fmt: skip
+        n_components=500,
+        gamma=1.0,
+        bounds=_BOX,
+        delta=DELTA,
+        random_state=rng,
+        epsilon=budget_of("gaussian", 1.0, factor=factor),
+        alpha=30.0,
+    ).fit(X, y)
     unit = gaussian_sigma(epsilon=1.0, delta=DELTA)
     sigma = model.sensitivity_ * unit / np.sqrt(1.0 - mean_share(1000 / unit))
     return chi_square_noise_test(model.coef_ - after_mean(X, y, model), sigma=sigma)

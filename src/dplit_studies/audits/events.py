@@ -16,23 +16,23 @@ import numpy as np
 from scipy.special import ndtr
 
 from dplit._checks import Array, check_choice, check_integer, check_positive
+from dplit.additive import PrivateAdditiveClassifier, PrivateAdditiveRegressor
 from dplit.audit import Controls, EventAudit, audit_event, delta_lower_bound, run_controls
-from dplit.baselines import (
-    AdaSSPRegressor,
-    NoisyGradientClassifier,
-    NoisyGradientRegressor,
-    ObjectivePerturbationClassifier,
-    PrivateAdditiveClassifier,
-    PrivateAdditiveRegressor,
-    PrivateLloyd,
-    PrivatePCA,
-    SufficientStatisticsRegressor,
-    objective_perturbation,
-)
-from dplit.erm.estimators import PrivateKernelClassifier, PrivateKernelMachine
-from dplit.margin.estimators import PrivateKernelMarginClassifier, PrivateMarginClassifier
-from dplit.margin.exponential import gaussian_prior_draw
-from dplit.margin.projected import ProjectedObjectiveClassifier
+from dplit.clusters.estimator import PrivateLloyd
+from dplit.components import PrivatePCA
+from dplit.entries.estimators import AdditiveNoiseRegressor, RandomProjectionRegressor
+from dplit.entries.moments import EntryMomentsRegressor
+from dplit.kernels._certified_ridge import mean_share, ridge_coefficients
+from dplit.kernels.machines import PrivateKernelClassifier, PrivateKernelMachine
+from dplit.kernels.random_features import PrivateRandomFeatureRegressor
+from dplit.linear.adaptive import AdaSSPRegressor
+from dplit.linear.gradient_classifier import NoisyGradientClassifier
+from dplit.linear.objective import objective_perturbation
+from dplit.linear.objective_classifier import ObjectivePerturbationClassifier
+from dplit.linear.regressors import NoisyGradientRegressor, SufficientStatisticsRegressor
+from dplit.margins.estimators import PrivateMarginClassifier
+from dplit.margins.kernel_estimators import PrivateKernelMarginClassifier
+from dplit.margins.projected import ProjectedObjectiveClassifier
 from dplit.mechanisms import (
     exponential_mechanism,
     gaussian_epsilon,
@@ -40,15 +40,12 @@ from dplit.mechanisms import (
     generalized_exponential_mechanism,
     report_noisy_min,
 )
-from dplit.projection.additive import release_additive
-from dplit.projection.estimators import AdditiveNoiseRegressor, RandomProjectionRegressor
-from dplit.projection.information import binary_information
-from dplit.projection.moments import EntryMomentsRegressor
-from dplit.random_features._certified import mean_share, ridge_coefficients
-from dplit.random_features.estimators import PrivateRandomFeatureRegressor
+from dplit.papers.margin.gibbs import gaussian_prior_draw
+from dplit.papers.projection.additive_noise import release_additive
+from dplit.papers.projection.information import binary_information
 from dplit.streams import stream
-from dplit_studies.margin.audits import audit_learner
-from dplit_studies.sketching.audits import audit_estimator
+from dplit_studies.margin.canaries import audit_learner
+from dplit_studies.sketching.estimator_audit import audit_estimator
 
 _Unit = Literal["pure", "gaussian", "bits"]
 
@@ -207,9 +204,14 @@ def _moments(side: int, budget: float, rng: np.random.Generator) -> float:
 
 def _perturbed(side: int, budget: float, rng: np.random.Generator) -> float:
     fitted = objective_perturbation(
-        np.ones((1, 1)), np.array([2.0 * side - 1.0]), epsilon=budget, data_norm=1.0,
-        regularization=1000.0, loss="huberised_hinge", rng=rng,
-    )  # fmt: skip
+        np.ones((1, 1)),
+        np.array([2.0 * side - 1.0]),
+        epsilon=budget,
+        data_norm=1.0,
+        regularization=1000.0,
+        loss="huberised_hinge",
+        rng=rng,
+    )
     return float(fitted.coef[0])
 
 
@@ -350,10 +352,15 @@ def audit_target(name: str, *, runs: int, confidence: float, seed: int) -> Contr
         with warnings.catch_warnings():  # that noise hides one record is the point
             warnings.simplefilter("ignore", UserWarning)
             found = audit_event(
-                lambda side, rng: target.score(side, budget, rng), 1, 0, lambda score: score > 0.0,
-                runs=runs, epsilon=target.epsilon, confidence=confidence,
+                lambda side, rng: target.score(side, budget, rng),
+                1,
+                0,
+                lambda score: score > 0.0,
+                runs=runs,
+                epsilon=target.epsilon,
+                confidence=confidence,
                 rng=stream(seed, f"audits-{name}-{factor:g}", "noise"),
-            )  # fmt: skip
+            )
         return Line(target.unit, target.epsilon, lower_bound(found, target.unit), runs)
 
     return run_controls(audit)
@@ -373,9 +380,15 @@ def _audit_sketch(name: str, *, runs: int, confidence: float, seed: int) -> Cont
 def _audit_phased(*, runs: int, confidence: float, seed: int) -> Controls[Line]:
     def audit(factor: float) -> Line:
         found = audit_learner(
-            "phased", epsilon=8.0, delta=DELTA, n_canaries=32, runs=runs, seed=seed,
-            noise_factor=factor, confidence=confidence,
-        )  # fmt: skip
+            "phased",
+            epsilon=8.0,
+            delta=DELTA,
+            n_canaries=32,
+            runs=runs,
+            seed=seed,
+            noise_factor=factor,
+            confidence=confidence,
+        )
         mu = found.mu_lower
         lower = float(gaussian_epsilon(delta=DELTA, sigma=1.0 / mu)) if mu > 0.0 else 0.0
         return Line("gaussian", 8.0, lower, runs)

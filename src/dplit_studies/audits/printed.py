@@ -9,16 +9,18 @@ import numpy as np
 
 from dplit._checks import check_choice, check_integer
 from dplit.audit import Controls, EventAudit, audit_hits, run_controls
-from dplit.erm.pairs import hinge_pair
-from dplit.erm.release import hinge_scale, release_scalar_shift
-from dplit.projection.attacks import paired_columns
-from dplit.projection.projection import projection_variance, release_projection
-from dplit.random_features.interpolation import min_norm_fit
-from dplit.random_features.release import release_coefficients
-from dplit.random_features.sensitivity import near_duplicate_pair
+from dplit.entries.projections import release_projection
+from dplit.papers.erm.line_pairs import hinge_pair
+from dplit.papers.erm.release import release_scalar_shift
+from dplit.papers.erm.scales import hinge_scale
+from dplit.papers.projection.calibration import projection_variance
+from dplit.papers.projection.counterexamples import paired_columns
+from dplit.papers.random_features.counterexamples import near_duplicate_pair
+from dplit.papers.random_features.interpolation import min_norm_fit
+from dplit.papers.random_features.release import release_coefficients
 from dplit.streams import stream
 from dplit_studies.audits.events import DELTA, Line, _Unit, lower_bound
-from dplit_studies.sketching.audits import audit_replacement
+from dplit_studies.sketching.additive_audits import audit_replacement
 
 _Audit = Callable[[bool, int, float, np.random.Generator], EventAudit]
 

@@ -26,11 +26,9 @@ from sklearn.preprocessing import StandardScaler
 
 from dplit._checks import Array
 from dplit.audit import ledger
-from dplit.baselines import (
-    NoisyGradientClassifier,
-    PrivatePCA,
-    SufficientStatisticsRegressor,
-)
+from dplit.components import PrivatePCA
+from dplit.linear.gradient_classifier import NoisyGradientClassifier
+from dplit.linear.regressors import SufficientStatisticsRegressor
 from dplit.streams import stream
 
 #: The delta of every fit, and of what is composed of them.

@@ -16,15 +16,17 @@ import numpy as np
 from scipy.stats import norm
 
 from dplit._checks import Array, check_choice, check_integer, check_positive, check_probability
-from dplit.baselines import noisy_gradient_descent, objective_perturbation
-from dplit.datasets.classification import load_problem
-from dplit.erm.estimators import _add_noise, _certified_weights
-from dplit.erm.losses import trigonometric_features
-from dplit.erm.repairs import gamma_release
 from dplit.features import cos_sin_features, random_frequencies
+from dplit.kernels._feature_release import _add_noise, _certified_weights
+from dplit.kernels.gamma import gamma_release
+from dplit.linear.descent import noisy_gradient_descent
+from dplit.linear.objective import objective_perturbation
 from dplit.mechanisms import gaussian_sigma
+from dplit.notebook.datasets.classification import load_problem
+from dplit.papers.erm.kernels import trigonometric_features
 from dplit.streams import stream
-from dplit.trials import Runs, run_trials
+from dplit_studies.runs import Runs
+from dplit_studies.trials import run_trials
 
 _Problem = Literal["waves", "cancer", "digits"]
 
@@ -131,17 +133,26 @@ def _frequencies_trial(
         )
         output = gamma_release(weights, sensitivity=sensitivity, epsilon=epsilon, rng=noise)
         objective = objective_perturbation(
-            task.F, task.y, epsilon=epsilon, data_norm=1.0, regularization=penalty,
-            loss="huberised_hinge", rng=noise,
-        )  # fmt: skip
+            task.F,
+            task.y,
+            epsilon=epsilon,
+            data_norm=1.0,
+            regularization=penalty,
+            loss="huberised_hinge",
+            rng=noise,
+        )
         rows.append((task.error(output), task.error(objective.coef)))
     return rows
 
 
 def compare_pure(
-    n_features: int, *, settings: Sequence[tuple[int, float]], seed: int, n_repeats: int,
+    n_features: int,
+    *,
+    settings: Sequence[tuple[int, float]],
+    seed: int,
+    n_repeats: int,
     n_jobs: int = 1,
-) -> Runs:  # fmt: skip
+) -> Runs:
     """Both pure releases on the waves with few features, an even number: errors by method, of shape
     (n_repeats, n_settings), the same records for both.
     """
@@ -149,9 +160,11 @@ def compare_pure(
         raise ValueError(f"n_features must be even, got n_features={n_features!r}")
     trials = run_trials(
         partial(_frequencies_trial, seed=seed, n_features=n_features, settings=tuple(settings)),
-        check_integer("n_repeats", n_repeats, minimum=2), seed=seed,
-        name=f"erm-beyond-frontier-pure-{n_features}", n_jobs=n_jobs,
-    )  # fmt: skip
+        check_integer("n_repeats", n_repeats, minimum=2),
+        seed=seed,
+        name=f"erm-beyond-frontier-pure-{n_features}",
+        n_jobs=n_jobs,
+    )
     errors = np.array(trials)
     return Runs({"gamma norm": errors[..., 0], "objective, gamma": errors[..., 1]})
 
@@ -184,14 +197,27 @@ def _errors(
     free, _ = fits(m, public_regularization(m, np.inf))
     noisy = partial(_add_noise, weights, sensitivity, task.asked, epsilon=epsilon, delta=delta)
     perturbed = partial(
-        objective_perturbation, task.F, task.y, epsilon=epsilon, data_norm=1.0,
-        regularization=penalty, loss="huberised_hinge", rng=rng,
-    )  # fmt: skip
+        objective_perturbation,
+        task.F,
+        task.y,
+        epsilon=epsilon,
+        data_norm=1.0,
+        regularization=penalty,
+        loss="huberised_hinge",
+        rng=rng,
+    )
     steps, length = descent_steps(epsilon)
     descent = noisy_gradient_descent(
-        task.F, task.y, epsilon=epsilon, delta=delta, clip=1.0, steps=steps, learning_rate=length,
-        derivative=_hinge_slope, rng=rng,
-    )  # fmt: skip
+        task.F,
+        task.y,
+        epsilon=epsilon,
+        delta=delta,
+        clip=1.0,
+        steps=steps,
+        learning_rate=length,
+        derivative=_hinge_slope,
+        rng=rng,
+    )
     learned = (
         noisy(release="gaussian_process", rng=rng).coef,
         noisy(release="gamma", rng=rng).coef,
@@ -227,9 +253,14 @@ def _trial(
 
 
 def compare(
-    problem: _Problem, *, settings: Sequence[tuple[int, float]], seed: int, delta: float = 1e-5,
-    n_repeats: int = 10, n_jobs: int = 1,
-) -> _Comparison:  # fmt: skip
+    problem: _Problem,
+    *,
+    settings: Sequence[tuple[int, float]],
+    seed: int,
+    delta: float = 1e-5,
+    n_repeats: int = 10,
+    n_jobs: int = 1,
+) -> _Comparison:
     """Misclassification of all methods at equal privacy, for replacing one record. ``settings``
     pairs numbers of records with epsilons. ``"waves"`` has 80 features and a tenth of the labels
     wrong, bundled data 200 random Fourier features and a new split per repetition.
@@ -242,12 +273,17 @@ def compare(
         raise ValueError("settings must not be empty, got settings=()")
     trials = run_trials(
         partial(
-            _trial, seed=seed, problem=problem, settings=pairs,
+            _trial,
+            seed=seed,
+            problem=problem,
+            settings=pairs,
             delta=check_probability("delta", delta),
         ),
-        check_integer("n_repeats", n_repeats, minimum=2), seed=seed,
-        name=f"erm-beyond-frontier-{problem}", n_jobs=n_jobs,
-    )  # fmt: skip
+        check_integer("n_repeats", n_repeats, minimum=2),
+        seed=seed,
+        name=f"erm-beyond-frontier-{problem}",
+        n_jobs=n_jobs,
+    )
     errors = {
         method: np.array([[point[method] for point, _ in trial] for trial in trials])
         for method in METHODS

@@ -6,29 +6,22 @@ Predictors are linear in 80 sines and cosines, :math:`x\sim U[0,1]`, samples are
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import cho_factor, cho_solve
 
 from dplit._checks import Array, check_finite_array, check_integer, check_positive, check_real_array
-from dplit.erm.losses import trigonometric_features
-from dplit.erm.minimisers import fit_linear
-from dplit.erm.rates import (
-    _Scale,
-    excess_bound,
-    least_squares_bound,
-    least_squares_noise,
-    theorem4_schedule,
-)
-from dplit.erm.release import noise_scale
-from dplit.erm.utility import expected_loss_laplace, wrong_sign_probability
-from dplit.trials import Estimate, Runs, Trial, run_trials
+from dplit.papers.erm.kernels import trigonometric_features
+from dplit.papers.erm.minimisers import fit_linear
+from dplit.papers.erm.noisy_loss import expected_loss_laplace, wrong_sign_probability
+from dplit.papers.erm.rates import excess_bound, theorem4_schedule
+from dplit.papers.erm.scales import noise_scale
+from dplit_studies.runs import Runs
+from dplit_studies.trials import Estimate, Trial, run_trials
 
 #: Probability that a label of the classification problem is that of the square wave.
 _LABEL_QUALITY = 0.9
@@ -78,9 +71,10 @@ class _HingeCurves(Runs):
 
 
 def _schedules(
-    schedule: Callable[[_Setting, int], tuple[float, float]], settings: tuple[_Setting, ...],
+    schedule: Callable[[_Setting, int], tuple[float, float]],
+    settings: tuple[_Setting, ...],
     sizes: NDArray[np.int64],
-) -> tuple[Array, Array]:  # fmt: skip
+) -> tuple[Array, Array]:
     """Budgets and penalties by setting and size."""
     pairs = np.array([[schedule(setting, m) for m in sizes.tolist()] for setting in settings])
     return pairs[..., 0], pairs[..., 1]
@@ -135,9 +129,14 @@ def _hinge_trial(trial: Trial, sizes: NDArray[np.int64], tol: float) -> tuple[Ar
 
 
 def hinge_curves(
-    n_trials: int, *, seed: int, sizes: ArrayLike, name: str = "erm-beyond-curves",
-    n_jobs: int | None = 1, tol: float = 1e-10,
-) -> _HingeCurves:  # fmt: skip
+    n_trials: int,
+    *,
+    seed: int,
+    sizes: ArrayLike,
+    name: str = "erm-beyond-curves",
+    n_jobs: int | None = 1,
+    tol: float = 1e-10,
+) -> _HingeCurves:
     """Learning curves of the hinge loss with labels of a noisy square wave.
 
     Risks on 2000 midpoints of the unit interval; ``tol`` is the duality gap of every fit.
@@ -174,10 +173,13 @@ def hinge_bounds(curves: _HingeCurves) -> Array:
     bounds = np.empty(curves.regularization.shape)
     for (i, j), penalty in np.ndenumerate(curves.regularization):
         bounds[i, j] = excess_bound(
-            n_records=int(curves.sizes[j]), regularization=float(penalty),
-            epsilon=float(curves.epsilon[i, j]), lipschitz=1.0, width=1.0,
+            n_records=int(curves.sizes[j]),
+            regularization=float(penalty),
+            epsilon=float(curves.epsilon[i, j]),
+            lipschitz=1.0,
+            width=1.0,
             approximation=hinge_approximation(float(penalty)),
-        )  # fmt: skip
+        )
     return bounds
 
 
@@ -201,111 +203,3 @@ def log_slope(values: ArrayLike, sizes: ArrayLike) -> Estimate:
     without = np.log((total - table) / (trials - 1)) @ weights
     spread = float(np.sum((without - without.mean()) ** 2))
     return Estimate(slope, math.sqrt(spread * (trials - 1) / trials))
-
-
-# Learning curves of the scalar-shift release for least squares, from growing sums: only the sample
-# is simulated, the noise adds its variance.
-
-
-#: Amplitude of the regression function and of the noise in its labels.
-_AMPLITUDE = 0.5
-
-_LEAST_SQUARES_SETTINGS = (
-    _Setting("Section 5.1, β = 1", 1.0, None),
-    _Setting("fixed ε = 1/2, β = 1", 1.0, 0.5),
-)
-
-
-def _least_squares_schedule(setting: _Setting, m: int) -> tuple[float, float]:
-    r"""Section 5.1's budget and lambda, or :math:`\lambda=m^{-2/(3+\beta)}` at fixed epsilon."""
-    if setting.epsilon is None:
-        penalty = float(m) ** (-2.0 / (3.0 * (setting.beta + 1.0)))
-        return 1.0 / (penalty * float(m) ** (2.0 / 3.0)), penalty
-    return setting.epsilon, float(m) ** (-2.0 / (3.0 + setting.beta))
-
-
-@dataclass(frozen=True)
-class _LeastSquaresCurves(Runs):
-    """Excess squared risks by noise, shape (trials, s, n): by setting and number of records.
-
-    ``noise`` is what each scale adds to them, shape (s, n), the same in every trial.
-    """
-
-    sizes: NDArray[np.int64]
-    settings: tuple[_Setting, ...]
-    regularization: Array
-    epsilon: Array
-    noise: dict[str, Array]
-
-
-def _regression_weights() -> tuple[Array, Array]:
-    """Coefficients of the regression function and second moments of the features."""
-    moments = trigonometric_features([0.0])[0]
-    frequencies = len(moments) // 2
-    half = 0.5 * moments[:frequencies] ** 2
-    target = np.zeros(2 * frequencies)
-    target[frequencies] = _AMPLITUDE / moments[0]
-    return target, np.concatenate([half, half])
-
-
-def least_squares_approximation(regularization: float) -> tuple[float, float]:
-    r"""Least :math:`D(\lambda)` of the regression problem of the curves, and its risk 1/12."""
-    penalty = check_positive("regularization", regularization)
-    target, moments = _regression_weights()
-    share = penalty / (moments + penalty)
-    return float(np.sum(moments * target**2 * share)), _AMPLITUDE**2 / 3.0
-
-
-def _least_squares_trial(trial: Trial, sizes: NDArray[np.int64]) -> Array:
-    """One repetition of :func:`least_squares_curves` from sums over growing samples."""
-    rng, largest = trial.stream("data"), int(sizes[-1])
-    x = rng.random(largest)
-    y = _AMPLITUDE * (np.sin(2.0 * math.pi * x) + rng.uniform(-1.0, 1.0, largest))
-    target, moments = _regression_weights()
-    gram, right = np.zeros((len(target), len(target))), np.zeros(len(target))
-    excess, start = np.empty((len(_LEAST_SQUARES_SETTINGS), len(sizes))), 0
-    for j, m in enumerate(sizes.tolist()):
-        features = trigonometric_features(x[start:m])
-        gram += features.T @ features
-        right += features.T @ y[start:m]
-        start = m
-        for i, setting in enumerate(_LEAST_SQUARES_SETTINGS):
-            shifted = gram.copy()
-            shifted.flat[:: len(target) + 1] += m * _least_squares_schedule(setting, m)[1]
-            weights = cho_solve(cho_factor(shifted, check_finite=False), right)
-            excess[i, j] = float(moments @ (weights - target) ** 2)
-    return excess
-
-
-def least_squares_curves(
-    n_trials: int, *, seed: int, sizes: ArrayLike, name: str = "erm-beyond-curves-squared",
-    n_jobs: int | None = 1,
-) -> _LeastSquaresCurves:  # fmt: skip
-    r"""Learning curves of least squares for :math:`y=\frac12\sin2\pi x+\frac12U[-1,1]`.
-
-    The excess is the distance to the regression function in :math:`L^2`, exactly; that of 0 is 1/8.
-    """
-    records = _check_sizes(sizes)
-    one = functools.partial(_least_squares_trial, sizes=records)
-    plain = np.array(run_trials(one, n_trials, seed=seed, name=name, n_jobs=n_jobs))
-    epsilon, penalty = _schedules(_least_squares_schedule, _LEAST_SQUARES_SETTINGS, records)
-    noise = {scale: np.empty(penalty.shape) for scale in get_args(_Scale)}
-    for scale, (i, j) in itertools.product(get_args(_Scale), np.ndindex(penalty.shape)):
-        noise[scale][i, j] = least_squares_noise(
-            n_records=int(records[j]), regularization=float(penalty[i, j]),
-            epsilon=float(epsilon[i, j]), label_bound=2.0 * _AMPLITUDE, scale=scale,
-        )  # fmt: skip
-    excess = {"none": plain} | {scale: plain + added for scale, added in noise.items()}
-    return _LeastSquaresCurves(excess, records, _LEAST_SQUARES_SETTINGS, penalty, epsilon, noise)
-
-
-def least_squares_bounds(curves: _LeastSquaresCurves) -> Array:
-    """Bound on the excess squared risk without noise, by leaving one record out."""
-    bounds = np.empty(curves.regularization.shape)
-    for (i, j), penalty in np.ndenumerate(curves.regularization):
-        bias, risk = least_squares_approximation(float(penalty))
-        bounds[i, j] = least_squares_bound(
-            n_records=int(curves.sizes[j]), regularization=float(penalty), approximation=bias,
-            target_risk=risk,
-        )  # fmt: skip
-    return bounds

@@ -14,11 +14,13 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from dplit._checks import Array, check_choice, check_integer, check_positive, check_rng
-from dplit.erm._solvers import duality_gap, logistic_weights
-from dplit.erm.losses import LOSSES, _check_targets, _gram_rows, gaussian_kernel
-from dplit.erm.minimisers import _solve_gram, rkhs_norm
-from dplit.erm.stability import RidgeNeighbours
-from dplit.trials import Trial, run_trials
+from dplit._solvers.kernel_machines import duality_gap, logistic_weights
+from dplit.kernels._grams import gram_rows
+from dplit.kernels.losses import LOSSES, check_targets
+from dplit.papers.erm.kernels import gaussian_kernel
+from dplit.papers.erm.leave_one_out import RidgeNeighbours
+from dplit.papers.erm.minimisers import _solve_gram, rkhs_norm
+from dplit_studies.trials import Trial, run_trials
 
 
 class _Replacements(NamedTuple):
@@ -80,7 +82,7 @@ class _Fits:
     ) -> None:
         self.K, self.pool_labels, self.m = K, y, m
         self.loss, self.regularization, self.tau = loss, regularization, tau
-        self.pool_rows = _gram_rows(K) if loss == "logistic" else np.empty((len(y), 0))
+        self.pool_rows = gram_rows(K) if loss == "logistic" else np.empty((len(y), 0))
         self.block, self.y = K[:m, :m].copy(), y[:m].copy()
         self.rows = self.pool_rows[:m].copy()
         self.start: Array | None = None
@@ -97,9 +99,14 @@ class _Fits:
         if self.loss == "logistic":
             return self._logistic()
         found = _solve_gram(
-            self.block, self.y, loss=self.loss, regularization=self.regularization, tau=self.tau,
-            tol=1e-18, start=self.start,
-        )  # fmt: skip
+            self.block,
+            self.y,
+            loss=self.loss,
+            regularization=self.regularization,
+            tau=self.tau,
+            tol=1e-18,
+            start=self.start,
+        )
         self.start = found.coefficients if self.start is None else self.start
         return found.coefficients, found.distance
 
@@ -124,14 +131,20 @@ class _Fits:
 
 
 def replacement_distances(
-    points: ArrayLike, y: ArrayLike, replacements: _Replacements, *, loss: str,
-    regularization: float = 0.1, width: float = 0.5, tau: float = 0.75,
-) -> _Distances:  # fmt: skip
+    points: ArrayLike,
+    y: ArrayLike,
+    replacements: _Replacements,
+    *,
+    loss: str,
+    regularization: float = 0.1,
+    width: float = 0.5,
+    tau: float = 0.75,
+) -> _Distances:
     """Distances in the space between the fit of a sample and the fits after replacements.
 
     For least squares all come from one factorisation, without error.
     """
-    targets = _check_targets(loss, np.concatenate([np.asarray(y), replacements.labels]))
+    targets = check_targets(loss, np.concatenate([np.asarray(y), replacements.labels]))
     penalty = check_positive("regularization", regularization)
     pool = np.vstack([np.asarray(points, dtype=np.float64), replacements.points])
     K, m = gaussian_kernel(pool, pool, width=width), len(np.asarray(y))
@@ -149,9 +162,16 @@ def replacement_distances(
 
 
 def climb(
-    points: Array, y: Array, replacements: _Replacements, *, loss: str, regularization: float = 0.1,
-    width: float = 0.5, tau: float = 0.75, steps: int = 60,
-) -> tuple[float, float]:  # fmt: skip
+    points: Array,
+    y: Array,
+    replacements: _Replacements,
+    *,
+    loss: str,
+    regularization: float = 0.1,
+    width: float = 0.5,
+    tau: float = 0.75,
+    steps: int = 60,
+) -> tuple[float, float]:
     """Move the new point of the best replacement uphill, its label held, by Nelder and Mead.
 
     Returns the largest distance met and its certified error.
@@ -175,9 +195,17 @@ def climb(
 
 
 def stability_curve(
-    sizes: ArrayLike, *, loss: str, n_sets: int, n_replacements: int, seed: int,
-    regularization: float = 0.1, width: float = 0.5, tau: float = 0.75, n_jobs: int | None = 1,
-) -> tuple[Array, Array]:  # fmt: skip
+    sizes: ArrayLike,
+    *,
+    loss: str,
+    n_sets: int,
+    n_replacements: int,
+    seed: int,
+    regularization: float = 0.1,
+    width: float = 0.5,
+    tau: float = 0.75,
+    n_jobs: int | None = 1,
+) -> tuple[Array, Array]:
     """Largest distance over replacements for growing samples, and its error, (n_sets, sizes)."""
     counts = [check_integer("sizes", size) for size in np.asarray(sizes).tolist()]
     task: Literal["regression", "classification"] = (

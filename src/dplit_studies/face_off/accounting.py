@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from dplit.erm.pairs import hinge_pair
-from dplit.erm.release import hinge_scale, release_epsilon
+from dplit.entries.privacy import fixed_variance, row_epsilon
 from dplit.features import orthonormal_blocks
+from dplit.kernels.ridge_sensitivity import record_sensitivity
 from dplit.mechanisms import gaussian_epsilon
-from dplit.projection.information import fixed_variance
-from dplit.projection.leakage import row_epsilon
-from dplit.random_features.release import printed_sigma
-from dplit.random_features.sensitivity import record_sensitivity
-from dplit.sketching.sensitivity import replace_l1_exact, spectral_sensitivity
+from dplit.papers.erm.line_pairs import hinge_pair
+from dplit.papers.erm.release import release_epsilon
+from dplit.papers.erm.scales import hinge_scale
+from dplit.papers.random_features.release import printed_sigma
+from dplit.papers.sketching.quadratic import replace_l1_exact
+from dplit.sketching.sensitivity import spectral_sensitivity
 
 
 def printed_losses(*, epsilon: float, delta: float, n_records: int = 1000) -> dict[str, float]:

@@ -14,11 +14,12 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from dplit._checks import check_positive, check_probability
-from dplit.face_off.mechanisms import Mechanism, _applicable, _ceilings
-from dplit.face_off.sources import TableError
-from dplit.face_off.tables import Array, Problem
 from dplit.streams import stream
-from dplit.trials import Runs, Trial, run_trials
+from dplit.tables._chunks import TableError
+from dplit.tables.facts import Array, Problem
+from dplit.tables.mechanisms import TableMechanism, _applicable, _ceilings
+from dplit_studies.runs import Runs
+from dplit_studies.trials import Trial, run_trials
 
 _Key = tuple[str, int]
 
@@ -72,9 +73,15 @@ def _trivial(problem: Problem, rows: np.ndarray) -> float:
 
 
 def _trial(
-    trial: Trial, *, problem: Problem, epsilons: Sequence[float], delta: float, neighboring: str,
-    hindsight: int, mechanisms: Sequence[Mechanism],
-) -> tuple[dict[_Key, list[float]], dict[str, list[bool]]]:  # fmt: skip
+    trial: Trial,
+    *,
+    problem: Problem,
+    epsilons: Sequence[float],
+    delta: float,
+    neighboring: str,
+    hindsight: int,
+    mechanisms: Sequence[TableMechanism],
+) -> tuple[dict[_Key, list[float]], dict[str, list[bool]]]:
     order = trial.stream("data").permutation(len(problem.X))
     cut = int(0.7 * len(order))
     train, test = order[:cut], order[cut:]
@@ -92,9 +99,14 @@ def _trial(
             for epsilon in epsilons:
                 rng = stream(trial.seed, f"{trial.name}-{found.name}", "noise", int(trial))
                 model, told = found.fit(
-                    problem, rows=train, epsilon=epsilon, delta=delta, neighboring=neighboring,
-                    random_state=rng, settings=setting,
-                )  # fmt: skip
+                    problem,
+                    rows=train,
+                    epsilon=epsilon,
+                    delta=delta,
+                    neighboring=neighboring,
+                    random_state=rng,
+                    settings=setting,
+                )
                 scores[found.name, index].append(score(problem, model, test))
                 if not index:
                     warned.setdefault(found.name, []).append(bool(told))
@@ -102,10 +114,18 @@ def _trial(
 
 
 def compare(
-    problem: Problem, *, epsilons: Sequence[float], delta: float = 1e-5,
-    neighboring: str = "replace_one", hindsight: int = 0, seed: int, n_repeats: int,
-    n_jobs: int = 1, mechanisms: Sequence[Mechanism] | None = None, progress: bool | None = None,
-) -> Comparison:  # fmt: skip
+    problem: Problem,
+    *,
+    epsilons: Sequence[float],
+    delta: float = 1e-5,
+    neighboring: str = "replace_one",
+    hindsight: int = 0,
+    seed: int,
+    n_repeats: int,
+    n_jobs: int = 1,
+    mechanisms: Sequence[TableMechanism] | None = None,
+    progress: bool | None = None,
+) -> Comparison:
     """Scores of mechanisms (by default all of the task) on the same splits, 70 % for training. In
     the first ``hindsight`` repeats all settings are tried, and the best by its mean over them at
     each epsilon is kept beside the default: no private choice reaches it.
@@ -117,9 +137,14 @@ def compare(
     chosen = mechanisms or _applicable(problem.task, neighboring, n_classes)
     budgets = tuple(check_positive("epsilons", epsilon) for epsilon in epsilons)
     work = partial(
-        _trial, problem=problem, epsilons=budgets, delta=check_probability("delta", delta),
-        neighboring=neighboring, hindsight=hindsight, mechanisms=chosen,
-    )  # fmt: skip
+        _trial,
+        problem=problem,
+        epsilons=budgets,
+        delta=check_probability("delta", delta),
+        neighboring=neighboring,
+        hindsight=hindsight,
+        mechanisms=chosen,
+    )
     name = f"face-off-{problem.name}"
     options: dict[str, Any] = {"seed": seed, "n_jobs": n_jobs, "progress": progress}
     trials = run_trials(work, n_repeats, name=name, **options)
@@ -145,7 +170,7 @@ _ELSEWHERE = {
 }
 
 
-def of_the_record(task: str) -> list[Mechanism]:
+def of_the_record(task: str) -> list[TableMechanism]:
     """Return the mechanisms of a task that the record compares."""
     return [m for m in _applicable(task) if m.name not in _ELSEWHERE.get(task, ())]
 

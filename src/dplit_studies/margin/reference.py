@@ -16,8 +16,8 @@ from scipy.optimize import minimize
 
 from dplit._checks import Array, check_finite_array, check_integer, check_positive, check_real_array
 from dplit.features import random_frequencies
-from dplit.margin.kernels import margin_features
-from dplit.margin.losses import _check_signs
+from dplit.margins.balls import check_signs
+from dplit.margins.feature_maps import margin_features
 
 
 @dataclass(frozen=True)
@@ -59,16 +59,25 @@ def _dual(signed: Array, margin: float, multiplier: float, start: Array) -> Arra
 
     options: Any = {"maxiter": 20_000, "maxfun": 40_000, "ftol": 1e-15, "gtol": 1e-10, "maxcor": 30}
     found = minimize(
-        objective, np.clip(start / top, 0.0, 1.0), jac=True, method="L-BFGS-B",
-        bounds=[(0.0, 1.0)] * m, options=options,
-    )  # fmt: skip
+        objective,
+        np.clip(start / top, 0.0, 1.0),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(0.0, 1.0)] * m,
+        options=options,
+    )
     return np.asarray(found.x) * top
 
 
 def fit_kernel_hinge(
-    kernel: ArrayLike, y: ArrayLike, *, margin: float, weight_norm: float, regularization: float,
+    kernel: ArrayLike,
+    y: ArrayLike,
+    *,
+    margin: float,
+    weight_norm: float,
+    regularization: float,
     tol: float = 1e-6,
-) -> _KernelFit:  # fmt: skip
+) -> _KernelFit:
     r"""Minimise the regularised hinge loss over a ball of the kernel's space, not privately.
 
     :math:`\hat L^\rho(f)+\frac\lambda2\|f\|^2` over :math:`\|f\|\le\Lambda`, from the kernel
@@ -79,7 +88,7 @@ def fit_kernel_hinge(
     (1.414, 0.0)
     """
     matrix = check_real_array("kernel", kernel, 2)
-    labels = _check_signs(y)
+    labels = check_signs(y)
     m = len(matrix)
     if matrix.shape != (m, m) or labels.shape != (m,):
         raise ValueError(f"kernel and y must fit, got shapes {matrix.shape} and {labels.shape}")
@@ -130,12 +139,18 @@ def _bind(
 
 
 def transfer(
-    fit: _KernelFit, X: ArrayLike, y: ArrayLike, kernel: ArrayLike, *, n_frequencies: int,
-    gamma: float, rng: np.random.Generator,
-) -> _Transferred:  # fmt: skip
+    fit: _KernelFit,
+    X: ArrayLike,
+    y: ArrayLike,
+    kernel: ArrayLike,
+    *,
+    n_frequencies: int,
+    gamma: float,
+    rng: np.random.Generator,
+) -> _Transferred:
     """Put the reference predictor on D random features of its records and measure what it loses."""
     records = check_finite_array("X", X, ndim=2)
-    labels = _check_signs(y)
+    labels = check_signs(y)
     frequencies = random_frequencies(records.shape[1], n_frequencies, gamma=gamma, rng=rng)
     features = margin_features(records, frequencies)
     weights = (fit.alpha * labels) @ features
@@ -162,9 +177,16 @@ class _TransferCurve:
 
 
 def transfer_curve(
-    fit: _KernelFit, X: ArrayLike, y: ArrayLike, kernel: ArrayLike, *, counts: tuple[int, ...],
-    draws: int, gamma: float, rng: np.random.Generator,
-) -> _TransferCurve:  # fmt: skip
+    fit: _KernelFit,
+    X: ArrayLike,
+    y: ArrayLike,
+    kernel: ArrayLike,
+    *,
+    counts: tuple[int, ...],
+    draws: int,
+    gamma: float,
+    rng: np.random.Generator,
+) -> _TransferCurve:
     """Transfer a reference predictor many times, r = 1, for each number of frequencies."""
     moved = [
         [transfer(fit, X, y, kernel, n_frequencies=count, gamma=gamma, rng=rng) for count in counts]

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from dplit._checks import Array, check_integer
-from dplit.baselines.objective import objective_perturbation
-from dplit.margin.data import margin_data
-from dplit.margin.estimators import PrivateMarginClassifier
+from dplit.linear.objective import objective_perturbation
+from dplit.margins.estimators import PrivateMarginClassifier
+from dplit.papers.margin.separable import margin_data
 from dplit.streams import stream
 
 #: Share of flipped labels, regularisation of the rival.
@@ -45,10 +45,11 @@ class _Tried:
         for name, values in self.scores.items():
             groups.setdefault(values.tobytes(), []).append(name)
         return {
-            f"all {len(names)} learners" if len(names) == len(self.scores) else " = ".join(names):
-                self.scores[names[0]]
+            f"all {len(names)} learners"
+            if len(names) == len(self.scores)
+            else " = ".join(names): self.scores[names[0]]
             for names in groups.values()
-        }  # fmt: skip
+        }
 
 
 def _learners(n_components: int) -> dict[str, dict[str, Any]]:
@@ -61,9 +62,16 @@ def _learners(n_components: int) -> dict[str, dict[str, Any]]:
 
 
 def tried_errors(
-    epsilons: tuple[float, ...], *, delta: float, n_samples: int, n_features: int, margin: float,
-    n_components: int, seed: int, sets: int = 3,
-) -> _Tried:  # fmt: skip
+    epsilons: tuple[float, ...],
+    *,
+    delta: float,
+    n_samples: int,
+    n_features: int,
+    margin: float,
+    n_components: int,
+    seed: int,
+    sets: int = 3,
+) -> _Tried:
     """Errors of five learners on as many new records, a twentieth of all labels flipped."""
     kinds = _learners(min(n_components, n_features))
     shape = sets, len(epsilons)
@@ -71,9 +79,12 @@ def tried_errors(
     warned, statements = dict[str, str](), dict[float, str]()
     for trial in range(check_integer("sets", sets)):
         X, y = margin_data(
-            2 * n_samples, n_features, margin=margin, flips=_FLIPS,
+            2 * n_samples,
+            n_features,
+            margin=margin,
+            flips=_FLIPS,
             rng=stream(seed, "margin-explore", "data", trial),
-        )  # fmt: skip
+        )
         X, T, y, labels = *np.split(X, 2), *np.split(y, 2)
         for j, epsilon in enumerate(epsilons):
             at: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "data_norm": 1.0}

@@ -20,19 +20,17 @@ from scipy.linalg import LinAlgError, eigvalsh
 from scipy.linalg.blas import dsyrk
 
 from dplit._checks import Array, check_choice, check_integer, check_positive
-from dplit.projection.additive import moment_variances
-from dplit.projection.choice import Facts, best_rows
-from dplit.projection.information import additive_sigma, fixed_variance
-from dplit.projection.laws import (
-    _additive_moments,
-    _projected_moments,
-    expected_error,
-    projection_errors,
-)
-from dplit.projection.projection import CAP, _useful_amount, noise_free_epsilon
-from dplit.projection.regression import Spectrum, _shifted_solve, _spectra_from_moments
+from dplit.advice.entry_errors import EntryFacts, best_rows
+from dplit.entries.privacy import additive_sigma, fixed_variance
+from dplit.entries.projections import CAP, _useful_amount
+from dplit.entries.variances import moment_variances
+from dplit.papers.projection.calibration import noise_free_epsilon
+from dplit.papers.projection.laws import _projected_moments, expected_error
+from dplit.papers.projection.samplers import _additive_moments, projection_errors
+from dplit.papers.projection.spectrum import Spectrum, _shifted_solve, _spectra_from_moments
 from dplit.streams import stream
-from dplit.trials import Runs, Trial, run_trials
+from dplit_studies.runs import Runs
+from dplit_studies.trials import Trial, run_trials
 
 #: Projection sizes of the paper.
 SCHEMES: tuple[str, ...] = ("log", "linear", "full")
@@ -224,9 +222,12 @@ def _fits(gram: Array, cross: Array, energies: Array, m: int, noise: float) -> t
 
 
 def _projections(
-    problems: Sequence[Spectrum], floor: float, epsilon: float, sizes: Mapping[str, int],
+    problems: Sequence[Spectrum],
+    floor: float,
+    epsilon: float,
+    sizes: Mapping[str, int],
     rng: np.random.Generator,
-) -> _Place:  # fmt: skip
+) -> _Place:
     """Means of the plain projections under both noises, and draws under the printed one."""
     printed, repaired, drawn = np.empty((3, len(problems), len(SCHEMES)))
     fitted = np.full((len(problems), len(FITS)), np.nan)
@@ -245,13 +246,15 @@ def _projections(
 def _best_rows(response: str, n: int, d: int, epsilon: float) -> int:
     """Best number of projected rows by the closed form, for the signal of the model."""
     signal = d / 3.0 * RESPONSES[response].coefficient_sd ** 2
-    return best_rows(Facts(n, d, signal, epsilon))[0]
+    return best_rows(EntryFacts(n, d, signal, epsilon))[0]
 
 
 def _corrected(
-    problems: Sequence[Spectrum], cases: Iterable[tuple[int, int, int]],
-    epsilons: Sequence[float], source: Callable[[], np.random.Generator],
-) -> Iterator[tuple[int, int, float]]:  # fmt: skip
+    problems: Sequence[Spectrum],
+    cases: Iterable[tuple[int, int, int]],
+    epsilons: Sequence[float],
+    source: Callable[[], np.random.Generator],
+) -> Iterator[tuple[int, int, float]]:
     """Yield place, problem and error of corrected projections; a case is problem, place, rows.
 
     Cases of as many rows share their noise.
@@ -271,9 +274,13 @@ def _corrected(
 
 
 def _place(
-    moments: _Moments, n: int, epsilons: Sequence[float], responses: tuple[str, ...],
-    sizes: Mapping[str, int], trial: Trial,
-) -> list[_Place]:  # fmt: skip
+    moments: _Moments,
+    n: int,
+    epsilons: Sequence[float],
+    responses: tuple[str, ...],
+    sizes: Mapping[str, int],
+    trial: Trial,
+) -> list[_Place]:
     """Return what one trial finds at n rows, by budget."""
     problems, d = list(moments.spectra(responses).values()), len(moments.energy)
 
@@ -300,18 +307,24 @@ def _place(
             found[at].fitted[k, fit] = error
     largest = dict(zip(RESPONSES, moments.largest.tolist(), strict=True))
     drawn = moment_errors(
-        problems, n_samples=n, largest=[largest[name] for name in responses], epsilons=epsilons,
+        problems,
+        n_samples=n,
+        largest=[largest[name] for name in responses],
+        epsilons=epsilons,
         rng=source("moments"),
-    )  # fmt: skip
+    )
     for point, errors in zip(found, drawn, strict=True):
         point.fitted[:, noisy] = errors
     return found
 
 
 def _trial(
-    trial: Trial, figure: str, positions: tuple[int, ...], epsilons: tuple[float, ...],
+    trial: Trial,
+    figure: str,
+    positions: tuple[int, ...],
+    epsilons: tuple[float, ...],
     responses: tuple[str, ...],
-) -> list[_Place]:  # fmt: skip
+) -> list[_Place]:
     """Return what one trial finds, at every position and budget."""
     chosen, found = setting(figure), list[_Place]()
     for k, moments in _blocks(trial, chosen.n_features, positions[-1]):
@@ -322,9 +335,14 @@ def _trial(
 
 
 def _run(
-    figure: str, positions: tuple[int, ...], epsilons: tuple[float, ...],
-    responses: Sequence[str], seed: int, n_repeats: int, n_jobs: int,
-) -> _ErrorCurves:  # fmt: skip
+    figure: str,
+    positions: tuple[int, ...],
+    epsilons: tuple[float, ...],
+    responses: Sequence[str],
+    seed: int,
+    n_repeats: int,
+    n_jobs: int,
+) -> _ErrorCurves:
     names = tuple(check_choice("responses", name, RESPONSES) for name in responses)
     work = partial(_trial, figure=figure, positions=positions, epsilons=epsilons, responses=names)
     trials = run_trials(work, n_repeats, seed=seed, name=f"proj-{figure}", n_jobs=n_jobs)
@@ -349,9 +367,13 @@ def _run(
 
 
 def row_curves(
-    *, seed: int, n_repeats: int = 5, positions: Sequence[int] | None = None,
-    responses: Sequence[str] = tuple(RESPONSES), n_jobs: int = 1,
-) -> _ErrorCurves:  # fmt: skip
+    *,
+    seed: int,
+    n_repeats: int = 5,
+    positions: Sequence[int] | None = None,
+    responses: Sequence[str] = tuple(RESPONSES),
+    n_jobs: int = 1,
+) -> _ErrorCurves:
     """Run Figure 1: relative errors against the number of rows, at half a bit per entry.
 
     ``positions`` are increasing k, n = 1000 k; the rows of a trial are nested in n.
@@ -363,9 +385,13 @@ def row_curves(
 
 
 def budget_curves(
-    *, seed: int, n_repeats: int = 5, epsilons: Sequence[float] | None = None,
-    responses: Sequence[str] = tuple(RESPONSES), n_jobs: int = 1,
-) -> _ErrorCurves:  # fmt: skip
+    *,
+    seed: int,
+    n_repeats: int = 5,
+    epsilons: Sequence[float] | None = None,
+    responses: Sequence[str] = tuple(RESPONSES),
+    n_jobs: int = 1,
+) -> _ErrorCurves:
     """Run Figure 2: relative errors against the budget (our grid, in bits), at 10,000 rows."""
     chosen = setting("fig2").epsilons if epsilons is None else tuple(epsilons)
     for value in chosen:
@@ -417,9 +443,13 @@ def linearity(curves: _ErrorCurves, response: str, scheme: str) -> float:
 
 
 def moment_errors(
-    problems: Sequence[Spectrum], *, n_samples: int, largest: Sequence[float],
-    epsilons: Sequence[float], rng: np.random.Generator,
-) -> Array:  # fmt: skip
+    problems: Sequence[Spectrum],
+    *,
+    n_samples: int,
+    largest: Sequence[float],
+    epsilons: Sequence[float],
+    rng: np.random.Generator,
+) -> Array:
     """Draw relative errors of fits on noisy moments, one per budget and problem: (budgets, k).
 
     ``largest`` are the responses' largest moduli. The penalty is half of the noise's expected

@@ -17,18 +17,19 @@ from numpy.typing import NDArray
 from scipy.ndimage import affine_transform
 
 from dplit._checks import Array, check_integer, check_rng
-from dplit.datasets import Digits
-from dplit.projection.information import additive_sigma, fixed_variance
-from dplit.projection.laws import projection_draws
-from dplit.projection.regression import (
+from dplit.entries.privacy import additive_sigma, fixed_variance
+from dplit.notebook.datasets.digits import Digits
+from dplit.papers.projection.samplers import projection_draws
+from dplit.papers.projection.spectrum import (
     Spectrum,
     _shifted_solve,
     _spectra_from_moments,
     ridge_coefficients,
 )
 from dplit.streams import stream
-from dplit.trials import Runs, Trial, run_trials
 from dplit_studies.projection.curves import _Setting, projection_sizes, setting
+from dplit_studies.runs import Runs
+from dplit_studies.trials import Trial, run_trials
 
 _COPIES = 5
 

@@ -10,9 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.datasets import load_digits
 
 from dplit._checks import Array, check_integer, check_rng
-from dplit.datasets.classification import scaled_table
-from dplit.projection.information import _pair_bits, additive_sigma
-from dplit.projection.leakage import (
+from dplit.entries.privacy import additive_sigma
+from dplit.notebook.datasets.classification import scaled_table
+from dplit.papers.projection.calibration import printed_variance, projection_variance
+from dplit.papers.projection.channels import _pair_bits
+from dplit.papers.projection.leakage import (
     EntryChannel,
     _entry_factors,
     binary_leakage,
@@ -20,8 +22,7 @@ from dplit.projection.leakage import (
     coherent_bound,
     entry_channels,
 )
-from dplit.projection.projection import printed_variance, projection_variance
-from dplit.projection.regression import column_energy_floor
+from dplit.papers.projection.regression import column_energy_floor
 from dplit.streams import stream
 
 
@@ -55,9 +56,14 @@ class _EntryScan:
 
 
 def scan_entries(
-    X: ArrayLike, y: ArrayLike | None, *, epsilon: float, n_components: int,
-    as_printed: bool = False, nodes: int = 32,
-) -> _EntryScan:  # fmt: skip
+    X: ArrayLike,
+    y: ArrayLike | None,
+    *,
+    epsilon: float,
+    n_components: int,
+    as_printed: bool = False,
+    nodes: int = 32,
+) -> _EntryScan:
     """Exact leakage of all entries of a table in [-1, 1] through the projected release.
 
     Without y the release of ``S X + sigma N`` is audited; noise (13) is held at the table's value.
@@ -87,9 +93,13 @@ class _UniformScan:
 
 
 def uniform_scan(
-    n_records: int, *, n_components: int, epsilon: float = 0.5, n_features: int = 800,
+    n_records: int,
+    *,
+    n_components: int,
+    epsilon: float = 0.5,
+    n_features: int = 800,
     rng: np.random.Generator,
-) -> _UniformScan:  # fmt: skip
+) -> _UniformScan:
     """Leakage of the entries of three rows, noise (13): normal coefficients, unit noise."""
     n, d = check_integer("n_records", n_records), check_integer("n_features", n_features)
     if n <= d + 1:

@@ -15,19 +15,17 @@ from typing import Any
 import numpy as np
 
 from dplit._checks import Array, check_choice, check_integer, check_positive, check_probability
-from dplit.baselines import (
-    NoisyGradientRegressor,
-    SufficientStatisticsRegressor,
-    noisy_gradient_descent,
-    sufficient_statistics,
-)
 from dplit.features import cos_sin_features, random_frequencies
+from dplit.kernels._certified_ridge import balanced_penalty
+from dplit.kernels.ridge_sensitivity import crude_sensitivity, record_sensitivity
+from dplit.linear.descent import noisy_gradient_descent
+from dplit.linear.moments import sufficient_statistics
+from dplit.linear.regressors import NoisyGradientRegressor, SufficientStatisticsRegressor
 from dplit.mechanisms import gaussian_sigma
-from dplit.random_features._certified import balanced_penalty
-from dplit.random_features.sensitivity import crude_sensitivity, record_sensitivity
-from dplit.trials import Runs, Trial
-from dplit_studies.random_features.curves import _repeated, _stacked
-from dplit_studies.random_features.data import _Prepared, _split
+from dplit_studies.random_features.comparison import _repeated, _stacked
+from dplit_studies.random_features.preparation import _Prepared, _split
+from dplit_studies.runs import Runs
+from dplit_studies.trials import Trial
 
 #: Columns of the rivals' results; the first of each is fixed, the others are tried as well.
 _WIDTHS = (40, 20, 80)
@@ -37,9 +35,14 @@ _ALPHAS = tuple(10.0 ** (k / 4) for k in range(-12, 13))
 
 
 def noise_variance(
-    alpha: float, *, n_records: int, label_bound: float, epsilon: float, delta: float,
+    alpha: float,
+    *,
+    n_records: int,
+    label_bound: float,
+    epsilon: float,
+    delta: float,
     bound: str = "record",
-) -> float:  # fmt: skip
+) -> float:
     """Variance of a private ridge prediction's noise where rows have norm at most one.
 
     The sensitivity is one record's influence ("record"), or from the norm of all labels ("crude").
@@ -85,9 +88,12 @@ def _task_data(
 
 
 def _ridge(
-    maps: tuple[Array, Array], y: tuple[Array, Array], alphas: Array, noise: Mapping[str, Array],
+    maps: tuple[Array, Array],
+    y: tuple[Array, Array],
+    alphas: Array,
+    noise: Mapping[str, Array],
     rng: np.random.Generator,
-) -> dict[str, Array]:  # fmt: skip
+) -> dict[str, Array]:
     """R^2 of ridge without noise, with its expectation and with one draw, penalty by penalty."""
     F, T = maps
     values, vectors = np.linalg.eigh(F.T @ F)
@@ -101,9 +107,13 @@ def _ridge(
 
 
 def _class_defaults(
-    full: tuple[Array, Array], few: tuple[Array, Array], y: tuple[Array, Array], *,
-    rng: np.random.Generator, **budget: Any,
-) -> dict[str, Array]:  # fmt: skip
+    full: tuple[Array, Array],
+    few: tuple[Array, Array],
+    y: tuple[Array, Array],
+    *,
+    rng: np.random.Generator,
+    **budget: Any,
+) -> dict[str, Array]:
     """Mean squared errors of the rivals' classes with nothing set but bounds and neighbours."""
     options: dict[str, Any] = {"data_norm": 1.0, "bounds": (-1.0, 1.0), "random_state": rng}
     errors = {}
@@ -119,10 +129,16 @@ def _class_defaults(
 
 
 def _trial(
-    trial: Trial, *, task: str | _Prepared, settings: tuple[tuple[int, float], ...],
-    gamma: float | None, n_components: int, penalties: Sequence[Array],
-    noise: Sequence[Mapping[str, Array]], delta: float,
-) -> dict[str, list[Any]]:  # fmt: skip
+    trial: Trial,
+    *,
+    task: str | _Prepared,
+    settings: tuple[tuple[int, float], ...],
+    gamma: float | None,
+    n_components: int,
+    penalties: Sequence[Array],
+    noise: Sequence[Mapping[str, Array]],
+    delta: float,
+) -> dict[str, list[Any]]:
     X, y, X_test, y_test = _task_data(task, max(m for m, _ in settings), rng=trial.stream("data"))
     public, rng = trial.stream("public"), trial.stream("noise")
     gamma = 1.0 / X.shape[1] if gamma is None else gamma
@@ -146,11 +162,12 @@ def _trial(
             for S, P in few
         ]
         descents = [
-            T @ noisy_gradient_descent(
+            T
+            @ noisy_gradient_descent(
                 F[:m], y[:m], clip=1.0, steps=steps, learning_rate=1.0, **budget
             ).coef
             for steps in _STEPS
-        ]  # fmt: skip
+        ]
         rivals = {"sufficient statistics": statistics, "noisy gradient descent": descents}
         for method, predictions in rivals.items():
             errors[method] = np.mean((y_test - np.array(predictions)) ** 2, axis=1)
@@ -162,10 +179,17 @@ def _trial(
 
 
 def frontier(
-    task: str | _Prepared = "tanh", *, settings: Sequence[tuple[int, float]], seed: int,
-    delta: float = 1e-5, alphas: Sequence[float] = _ALPHAS,
-    n_repeats: int = 5, n_jobs: int = 1, n_components: int = 200, gamma: float | None = None,
-) -> _Frontier:  # fmt: skip
+    task: str | _Prepared = "tanh",
+    *,
+    settings: Sequence[tuple[int, float]],
+    seed: int,
+    delta: float = 1e-5,
+    alphas: Sequence[float] = _ALPHAS,
+    n_repeats: int = 5,
+    n_jobs: int = 1,
+    n_components: int = 200,
+    gamma: float | None = None,
+) -> _Frontier:
     """R^2 of private ridge and its rivals at (records, epsilon), replacement of one record.
     ``task`` is "tanh" or "sine" (Gaussian inputs in the plane, 1,000 test records) or data with
     labels in [0, 1], split anew in every repetition. Scaling must be by public bounds. The kernel
@@ -181,10 +205,12 @@ def frontier(
         penalties.append(np.array([*grid, balanced_penalty(m, n_components, unit, "record")]))
         case: dict[str, Any] = {"n_records": m, "epsilon": epsilon, "delta": delta}
         case["label_bound"] = 1.0
-        noise.append({
-            bound: np.array([noise_variance(a, bound=bound, **case) for a in penalties[-1]])
-            for bound in ("record", "crude")
-        })  # fmt: skip
+        noise.append(
+            {
+                bound: np.array([noise_variance(a, bound=bound, **case) for a in penalties[-1]])
+                for bound in ("record", "crude")
+            }
+        )
     if isinstance(task, _Prepared):
         kind = "data"
         if max(m for m, _ in cases) >= len(task.y):
@@ -192,8 +218,17 @@ def frontier(
     else:
         kind = check_choice("task", task, ("tanh", "sine"))
     trials = _repeated(
-        _trial, n_repeats, seed=seed, n_jobs=n_jobs, name=f"dprf-beyond-frontier-{kind}",
-        task=task, settings=cases, penalties=penalties, n_components=n_components,
-        gamma=None if gamma is None else check_positive("gamma", gamma), noise=noise, delta=delta,
-    )  # fmt: skip
+        _trial,
+        n_repeats,
+        seed=seed,
+        n_jobs=n_jobs,
+        name=f"dprf-beyond-frontier-{kind}",
+        task=task,
+        settings=cases,
+        penalties=penalties,
+        n_components=n_components,
+        gamma=None if gamma is None else check_positive("gamma", gamma),
+        noise=noise,
+        delta=delta,
+    )
     return _Frontier(_stacked(trials), cases, np.array(grid))

@@ -13,14 +13,17 @@ from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
 from dplit._checks import Array, check_integer, check_real_array
-from dplit.baselines import private_lloyd, spread_centers
-from dplit.sketching.decoders.kmeans import _dequantized_sketch, decode_kmeans, sse
-from dplit.sketching.release import plan_release
+from dplit.clusters.lloyd import private_lloyd, spread_centers
+from dplit.sketching.decoders._quantized import dequantized_sketch
+from dplit.sketching.decoders.clompr import decode_kmeans
+from dplit.sketching.decoders.kmeans_cost import sse
+from dplit.sketching.plans import plan_release
 from dplit.sketching.sensitivity import NoiseKind
 from dplit.sketching.sketches import SketchMap, sketch
-from dplit.trials import Runs, Trial, run_trials
-from dplit_studies.sketching.data import MixtureLaw
-from dplit_studies.sketching.references import lloyd
+from dplit_studies.runs import Runs
+from dplit_studies.sketching.clompr_reference import lloyd
+from dplit_studies.sketching.mixture_laws import MixtureLaw
+from dplit_studies.trials import Trial, run_trials
 
 #: Method -> its noise; the first two are private Lloyd, the others sketches.
 METHODS: dict[str, NoiseKind] = {
@@ -85,18 +88,25 @@ def _released_sums(
         exact = coarse if method == "cube" else plain
         for epsilon in epsilons:
             plan = plan_release(
-                exact.map, epsilon=epsilon, delta=delta if method == "gaussian" else 0.0,
-                noise=METHODS[method], count="withheld",
-            )  # fmt: skip
+                exact.map,
+                epsilon=epsilon,
+                delta=delta if method == "gaussian" else 0.0,
+                noise=METHODS[method],
+                count="withheld",
+            )
             values = plan.apply(exact, rng=noise).sum
-            sums.append(_dequantized_sketch(values, dither) if method == "cube" else values)
+            sums.append(dequantized_sketch(values, dither) if method == "cube" else values)
     return np.array(sums)
 
 
 def _private_risks(
-    problem: _ClusterProblem, *, epsilons: Sequence[float], delta: float, n_iters: Sequence[int],
+    problem: _ClusterProblem,
+    *,
+    epsilons: Sequence[float],
+    delta: float,
+    n_iters: Sequence[int],
     trial: Trial,
-) -> tuple[float, Array, Array]:  # fmt: skip
+) -> tuple[float, Array, Array]:
     """Relative risks: exact, private Lloyd (2, n_iters, epsilons), sketches (4, epsilons)."""
     X, k, public = problem.X, problem.n_clusters, trial.stream("public")
     _, reference = lloyd(X, k, n_starts=5, rng=public)
@@ -104,13 +114,19 @@ def _private_risks(
     noise = trial.stream("noise").spawn(1)[0]
     centres = [
         private_lloyd(
-            X, start, bounds=problem.bounds, epsilon=epsilon, n_iter=steps, rng=noise,
-            delta=0.0 if law == "laplace" else delta, noise=cast("Any", law),
+            X,
+            start,
+            bounds=problem.bounds,
+            epsilon=epsilon,
+            n_iter=steps,
+            rng=noise,
+            delta=0.0 if law == "laplace" else delta,
+            noise=cast("Any", law),
         ).centers
         for law in ("laplace", "gaussian")
         for steps in n_iters
         for epsilon in epsilons
-    ]  # fmt: skip
+    ]
     sums = _released_sums(problem, epsilons, delta, trial)
     found = decode_kmeans(sums, problem.frequencies, k, bounds=problem.bounds, rng=public)
     costs = np.asarray(sse(X, np.concatenate([centres, found.centroids]))) / reference
@@ -141,10 +157,18 @@ def _mixture_trial(
 
 
 def kmeans_comparison(
-    law: MixtureLaw, *, n_samples: int, n_components: int, epsilons: Sequence[float], delta: float,
-    n_iters: Sequence[int] = (2, 3, 5, 10), n_trials: int, seed: int, name: str,
+    law: MixtureLaw,
+    *,
+    n_samples: int,
+    n_components: int,
+    epsilons: Sequence[float],
+    delta: float,
+    n_iters: Sequence[int] = (2, 3, 5, 10),
+    n_trials: int,
+    seed: int,
+    name: str,
     n_jobs: int | None = 1,
-) -> _KMeansComparison:  # fmt: skip
+) -> _KMeansComparison:
     """Compare all methods on synthetic mixtures."""
     check_integer("n_samples", n_samples)
     options = {"epsilons": list(epsilons), "delta": delta, "n_iters": list(n_iters)}
@@ -156,9 +180,13 @@ def kmeans_comparison(
 
 
 def _digits_problem(
-    n_components: int, *, n_dimensions: int = 10, scale: float = 1.0, rng: np.random.Generator,
+    n_components: int,
+    *,
+    n_dimensions: int = 10,
+    scale: float = 1.0,
+    rng: np.random.Generator,
     images: ArrayLike | None = None,
-) -> _ClusterProblem:  # fmt: skip
+) -> _ClusterProblem:
     """Handwritten digits in a few dimensions; the first half of the images is public and gives the
     projection, a box a tenth wider than its range, and the scale s of the clusters: frequencies
     have variance ``scale / (d s^2)``.
@@ -186,10 +214,17 @@ def _digits_trial(
 
 
 def digits_comparison(
-    *, n_components: int, epsilons: Sequence[float], delta: float, scale: float = 1.0,
-    n_iters: Sequence[int] = (2, 3, 5, 10), n_trials: int, seed: int, name: str,
+    *,
+    n_components: int,
+    epsilons: Sequence[float],
+    delta: float,
+    scale: float = 1.0,
+    n_iters: Sequence[int] = (2, 3, 5, 10),
+    n_trials: int,
+    seed: int,
+    name: str,
     n_jobs: int | None = 1,
-) -> _KMeansComparison:  # fmt: skip
+) -> _KMeansComparison:
     """Compare all methods on the private half of the digits (899 images, 10 dimensions, k = 10)."""
     options = {"epsilons": list(epsilons), "delta": delta, "n_iters": list(n_iters)}
     work = partial(_digits_trial, n_components=n_components, scale=scale, options=options)

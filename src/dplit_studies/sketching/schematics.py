@@ -19,9 +19,12 @@ CENTRES = np.array([[-1.5, -1.0], [1.5, -0.5], [0.0, 1.6]])
 
 
 def example_data(
-    n_samples: int, n_components: int, *, data_rng: np.random.Generator,
+    n_samples: int,
+    n_components: int,
+    *,
+    data_rng: np.random.Generator,
     map_rng: np.random.Generator,
-) -> tuple[NDArray[np.float64], SketchMap]:  # fmt: skip
+) -> tuple[NDArray[np.float64], SketchMap]:
     """Records of three groups in the plane, and a Fourier map for them."""
     n = check_integer("n_samples", n_samples)
     groups = np.arange(n) % len(CENTRES)
@@ -53,9 +56,14 @@ class _MaskRun(NamedTuple):
 
 
 def mask_run(
-    records: NDArray[np.float64], sketch_map: SketchMap, *, n_kept: int, scale: float,
-    mask_rng: np.random.Generator, noise_rng: np.random.Generator,
-) -> _MaskRun:  # fmt: skip
+    records: NDArray[np.float64],
+    sketch_map: SketchMap,
+    *,
+    n_kept: int,
+    scale: float,
+    mask_rng: np.random.Generator,
+    noise_rng: np.random.Generator,
+) -> _MaskRun:
     r"""Sum of :math:`(m/r)\,\Phi(x_i)\odot h_i`, masks of r ones, with Laplace noise."""
     m = sketch_map.n_components
     r = check_integer("n_kept", n_kept, maximum=m)

@@ -10,11 +10,16 @@ from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from dplit._checks import Array, check_choice, check_integer, check_positive, check_rng
-from dplit.features import fast_cos
-from dplit.sketching.privacy import _columns, _deviations, fourier_distance_ratio, fourier_l1_ratio
-from dplit.sketching.sensitivity import _check_norm
-from dplit.sketching.subsampling.masks import _MaskLaw
-from dplit.sketching.subsampling.quadratic import _masked_operators, quadratic_q1
+from dplit._numerics.trigonometry import fast_cos
+from dplit.papers.sketching.masks import _MaskLaw
+from dplit.papers.sketching.nonresonance import (
+    _columns,
+    _deviations,
+    fourier_distance_ratio,
+    fourier_l1_ratio,
+)
+from dplit.papers.sketching.subsampled_quadratic import _masked_operators, quadratic_q1
+from dplit.sketching.sensitivity import check_norm
 
 
 class _PairSearch(NamedTuple):
@@ -70,9 +75,15 @@ class _Alignment(NamedTuple):
 
 
 def alignment_search(
-    frequencies: ArrayLike, *, norm: Literal[1, 2], radius: float, rng: np.random.Generator,
-    n_draws: int = 2000, n_starts: int = 40, max_iter: int = 200,
-) -> _Alignment:  # fmt: skip
+    frequencies: ArrayLike,
+    *,
+    norm: Literal[1, 2],
+    radius: float,
+    rng: np.random.Generator,
+    n_draws: int = 2000,
+    n_starts: int = 40,
+    max_iter: int = 200,
+) -> _Alignment:
     r"""Return the best ratio to the bound of Lemma 7 (norm 1) or Lemma 12 (norm 2) that is found.
 
     Gaussian starts of standard deviation ``radius``; the best ``n_starts`` of ``n_draws`` go up by
@@ -80,7 +91,7 @@ def alignment_search(
     :math:`\omega_j^\top x` to its nearest target.
     """
     columns = _columns(frequencies)
-    _check_norm(norm)
+    check_norm(norm)
     check_integer("max_iter", max_iter)
     draws = (check_integer("n_draws", n_draws), len(columns))
     x = check_rng(rng).normal(scale=check_positive("radius", radius), size=draws)
@@ -123,7 +134,7 @@ def quadratic_epsilon(
     find, at the record ``x``; ``upper``: the finer bound :math:`\log E_he^{\|\Omega_h\|^2/(\alpha
     b)}`.
 
-    >>> from dplit.sketching.subsampling.masks import mask_law
+    >>> from dplit.papers.sketching.masks import mask_law
     >>> law = mask_law("uniform", 2, n_kept=1)
     >>> found = quadratic_epsilon(np.eye(2), law, scale=2.0, rng=np.random.default_rng(0))
     >>> round(found.lower, 4), round(found.upper, 4)

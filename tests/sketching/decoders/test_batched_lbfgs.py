@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import Bounds, lsq_linear, minimize, rosen, rosen_der
 
-from dplit.sketching.decoders._lbfgs import minimise
+from dplit._solvers.lbfgs import minimise
 
 
 def _quadratics(count, size, seed):

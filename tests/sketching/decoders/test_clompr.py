@@ -6,17 +6,12 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from dplit.sketching.decoders import kmeans
-from dplit.sketching.decoders.kmeans import (
-    _QUANTIZED_FACTOR,
-    _dequantized_sketch,
-    _effort,
-    decode_kmeans,
-    sketch_misfit,
-)
+from dplit.sketching.decoders import clompr
+from dplit.sketching.decoders._quantized import QUANTIZED_FACTOR, dequantized_sketch
+from dplit.sketching.decoders.clompr import _effort, decode_kmeans, sketch_misfit
 from dplit.sketching.sketches import SketchMap, sketch
-from dplit_studies.sketching.data import MixtureLaw
-from dplit_studies.sketching.references import refine_kmeans
+from dplit_studies.sketching.clompr_reference import refine_kmeans
+from dplit_studies.sketching.mixture_laws import MixtureLaw
 from tests.sketching.shared import by_first
 
 LAW = MixtureLaw(4, 8, separation=1.5, frequency_variance=1 / 8)
@@ -135,7 +130,7 @@ def test_restarts_keep_the_smallest_cost(monkeypatch):
     omega = LAW.frequencies(80, rng=rng)
     maps = SketchMap("fourier", omega)
     z = np.array([sketch(LAW.draw(1000, rng=rng)[0], maps).mean for _ in range(40)])
-    monkeypatch.setattr(kmeans, "_effort", lambda *_: (10, 1))
+    monkeypatch.setattr(clompr, "_effort", lambda *_: (10, 1))
     costs = [
         decode_kmeans(z, omega, 4, bounds=LAW.bounds, rng=_rng(1), n_restarts=restarts).cost
         for restarts in (1, 8)
@@ -166,12 +161,12 @@ def test_one_bit_sketches_decode_after_turning_them_back():
     dither = rng.uniform(0, 2 * np.pi, 400)
     quantized = SketchMap("quantized", omega, dither)
     z = quantized.transform(np.repeat(points, [300, 700], axis=0)).mean(axis=0)
-    plain = _dequantized_sketch(z, dither)
+    plain = dequantized_sketch(z, dither)
     found = decode_kmeans(plain, omega, 2, bounds=(-3.0, 3.0), rng=rng)
     order = np.argsort(found.centroids[:, 0])
     np.testing.assert_allclose(found.centroids[order], points, atol=0.1)
     np.testing.assert_allclose(found.weights[order], [0.3, 0.7], atol=0.06)
-    assert pytest.approx(0.9003163, rel=1e-6) == _QUANTIZED_FACTOR
+    assert pytest.approx(0.9003163, rel=1e-6) == QUANTIZED_FACTOR
 
 
 def test_default_effort_grows_where_numbers_are_few():

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplit.sketching.decoders.kmeans import decode_kmeans, sketch_misfit
-from dplit_studies.sketching.data import MixtureLaw
+from dplit.sketching.decoders.clompr import decode_kmeans, sketch_misfit
+from dplit_studies.sketching.mixture_laws import MixtureLaw
 from tests.sketching.shared import by_first
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
-from dplit.sketching.decoders.kmeans import sketch_misfit
-from dplit_studies.sketching.references import (
+from dplit.sketching.decoders.clompr import sketch_misfit
+from dplit_studies.sketching.clompr_reference import (
     _correlation_and_gradient,
     misfit_and_gradient,
     reference_decode,

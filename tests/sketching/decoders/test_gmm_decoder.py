@@ -14,9 +14,9 @@ from sklearn.mixture import GaussianMixture
 from dplit.features import complex_features
 from dplit.sketching.decoders import mixtures
 from dplit.sketching.decoders.mixtures import (
-    _decode_mixture,
-    _log_density,
+    decode_mixture,
     gmm_risk,
+    log_densities,
     mixture_cost,
     mixture_gradient,
     mixture_sketch,
@@ -45,12 +45,12 @@ def test_risk_of_full_covariances_against_scipy():
         risk = gmm_risk(X, weights, means, covariances)
         assert risk == pytest.approx(-np.log(density).mean(), rel=1e-10)
         np.testing.assert_allclose(
-            _log_density(X, weights, means, covariances), np.log(density), rtol=1e-9
+            log_densities(X, weights, means, covariances), np.log(density), rtol=1e-9
         )
 
 
 def test_density_far_away_does_not_underflow():
-    value = _log_density([[1e4]], [0.5, 0.5], [[0.0], [1.0]], [[1.0], [1.0]])
+    value = log_densities([[1e4]], [0.5, 0.5], [[0.0], [1.0]], [[1.0], [1.0]])
     assert value[0] == pytest.approx(-0.5 * 9999.0**2 - 0.9189 - math.log(2), rel=1e-9)
 
 
@@ -96,7 +96,7 @@ def test_exact_sketches_give_the_mixture_back(factor):
     rng = stream(0, "gmm-recovery", "public")
     omega = rng.standard_normal((2, 90))
     z = factor * mixture_sketch(omega, weights, means, variances)
-    fit = _decode_mixture(z, omega, 3, bounds=(-4, 4), rng=rng)
+    fit = decode_mixture(z, omega, 3, bounds=(-4, 4), rng=rng)
     order = [int(np.argmin(((means - mu) ** 2).sum(axis=1))) for mu in fit.means]
     assert sorted(order) == [0, 1, 2]
     np.testing.assert_allclose(fit.means, means[order], atol=1e-3)
@@ -115,7 +115,7 @@ def test_likelihood_of_the_sketch_against_em():
     X = means[rng.integers(3, size=10_000)] + rng.standard_normal((10_000, 3)) * [0.5, 1.0, 0.8]
     omega = rng.standard_normal((3, 200)) * 0.8
     z = complex_features(X, omega, normalize=False).mean(axis=0)
-    fit = _decode_mixture(z, omega, 3, bounds=(-6, 6), rng=rng)
+    fit = decode_mixture(z, omega, 3, bounds=(-6, 6), rng=rng)
     em = GaussianMixture(3, covariance_type="diag", random_state=0).fit(X)
     assert -gmm_risk(X, fit.weights, fit.means, fit.variances) > em.score(X) - 0.01
 
@@ -132,16 +132,20 @@ def test_units_of_the_box_do_not_matter(monkeypatch):
             mixtures, "decode_kmeans", lambda *_, **__: SimpleNamespace(centroids=[m])
         )
         z = mixture_sketch(w, weights, m, v)
-        return _decode_mixture(z, w, 3, bounds=b, rng=np.random.default_rng(0))
+        return decode_mixture(z, w, 3, bounds=b, rng=np.random.default_rng(0))
 
     one, two = (
         decoded(w, m, v, b)
         for w, m, v, b in (
             (omega, means, variances, (-4.0, 4.0)),
-            (omega / scale[:, None], shift + scale * means, scale**2 * variances,
-             (shift - 4 * scale, shift + 4 * scale)),
+            (
+                omega / scale[:, None],
+                shift + scale * means,
+                scale**2 * variances,
+                (shift - 4 * scale, shift + 4 * scale),
+            ),
         )
-    )  # fmt: skip
+    )
     np.testing.assert_allclose(two.means, shift + scale * one.means, rtol=1e-3)
     np.testing.assert_allclose(two.variances, scale**2 * one.variances, rtol=2e-2)
 
@@ -150,6 +154,6 @@ def test_variances_and_means_stay_in_their_ranges():
     rng = stream(0, "gmm-floor", "public")
     omega = rng.standard_normal((1, 40))
     z = np.exp(1j * 9.0 * omega[0])  # a point outside the box
-    fit = _decode_mixture(z, omega, 1, bounds=(-2, 2), rng=rng, min_variance=0.01)
+    fit = decode_mixture(z, omega, 1, bounds=(-2, 2), rng=rng, min_variance=0.01)
     assert np.abs(fit.means).max() <= 2.0
     assert fit.variances.min() >= 0.01 * 4 * (1 - 1e-9)

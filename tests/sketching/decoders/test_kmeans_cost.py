@@ -7,8 +7,8 @@ import pytest
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 
-from dplit.sketching.decoders.kmeans import sse
-from dplit_studies.sketching.references import _LloydReference, lloyd, lloyd_reference
+from dplit.sketching.decoders.kmeans_cost import sse
+from dplit_studies.sketching.clompr_reference import _LloydReference, lloyd, lloyd_reference
 
 
 def _data(n=3000, d=5, seed=0, shift=0.0):
@@ -39,7 +39,7 @@ def test_single_precision_survives_a_shift(shift):
 def test_blocks_do_not_matter(monkeypatch):
     X, centroids = _data()
     whole = sse(X, centroids)
-    monkeypatch.setattr("dplit.sketching.decoders.kmeans._BLOCK", 1)
+    monkeypatch.setattr("dplit.sketching.decoders.kmeans_cost._BLOCK", 1)
     np.testing.assert_allclose(sse(X, centroids), whole, rtol=1e-12)
 
 
@@ -63,7 +63,7 @@ def test_references_are_ordered_and_use_what_they_are_given(monkeypatch):
     reference = lloyd_reference(X, 12, rng=np.random.default_rng(0), centers=centers)
     assert reference.many <= reference.few
     assert reference.many == pytest.approx(2.0, rel=0.1)
-    monkeypatch.setattr("dplit_studies.sketching.references._SUBSAMPLE", 30)
+    monkeypatch.setattr("dplit_studies.sketching.clompr_reference._SUBSAMPLE", 30)
     again = lloyd_reference(X, 12, rng=np.random.default_rng(0), centers=centers)
     assert again.many == pytest.approx(reference.many, rel=1e-9)
     alone = lloyd_reference(X, 12, rng=np.random.default_rng(0))

@@ -8,10 +8,10 @@ from scipy.optimize import check_grad, minimize
 from sklearn.decomposition import TruncatedSVD
 
 from dplit.features import orthonormal_blocks, quadratic_features
-from dplit.sketching.decoders.pca import (
-    _degrees_of_freedom,
+from dplit.sketching.decoders.low_rank import (
     _spectral_start,
     compressive_pca,
+    degrees_of_freedom,
     low_rank_cost,
     low_rank_gradient,
     measure,
@@ -126,5 +126,5 @@ def test_sketches_that_no_matrix_explains_give_a_finite_fit(z):
 
 
 def test_degrees_of_freedom():
-    assert _degrees_of_freedom(5, 5) == 15
-    assert _degrees_of_freedom(5, 1) == 5
+    assert degrees_of_freedom(5, 5) == 15
+    assert degrees_of_freedom(5, 1) == 5

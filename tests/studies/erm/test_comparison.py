@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from dplit.baselines import objective_noise, smallest_regularization
-from dplit.datasets.classification import load_problem
-from dplit.erm.minimisers import fit_linear
+from dplit.linear.objective import objective_noise, smallest_regularization
 from dplit.mechanisms import gaussian_sigma
+from dplit.notebook.datasets.classification import load_problem
+from dplit.papers.erm.minimisers import fit_linear
 from dplit.streams import stream
 from dplit_studies.erm import comparison
 
@@ -67,8 +67,9 @@ def test_order_of_the_methods(waves):
 def test_expected_error_uses_the_noise_of_the_budget():
     """At a huge budget it is the error without noise; at a tiny one a coin."""
     free = comparison.compare("digits", settings=[(200, 1e5), (200, 1e-4)], seed=1, n_repeats=2)
-    np.testing.assert_allclose(free.expected[:, 0], free.values["Gaussian process"][:, 0],
-                               atol=1e-3)  # fmt: skip
+    np.testing.assert_allclose(
+        free.expected[:, 0], free.values["Gaussian process"][:, 0], atol=1e-3
+    )
     np.testing.assert_allclose(free.expected[:, 1], 0.5, atol=0.01)
     assert (free.values["Gaussian process"][:, 0] < 0.1).all()
 

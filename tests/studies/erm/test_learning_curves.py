@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from dplit.erm.losses import trigonometric_features
-from dplit.erm.minimisers import fit_kernel, fit_linear
+from dplit.papers.erm.kernels import trigonometric_features
+from dplit.papers.erm.minimisers import fit_kernel, fit_linear
 from dplit.streams import stream
-from dplit.trials import Trial
 from dplit_studies.erm import learning_curves
+from dplit_studies.trials import Trial
 
 pytestmark = pytest.mark.claim("erm-beyond-curves")
 
@@ -137,5 +137,8 @@ def test_slope_recovers_a_planted_power_and_its_error():
 
 def test_settings_are_the_four_of_the_chapter():
     assert [(s.beta, s.epsilon) for s in learning_curves._HINGE_SETTINGS] == [
-        (0.25, None), (0.5, None), (0.25, 0.5), (0.5, 0.5)
-    ]  # fmt: skip
+        (0.25, None),
+        (0.5, None),
+        (0.25, 0.5),
+        (0.5, 0.5),
+    ]

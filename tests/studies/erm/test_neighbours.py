@@ -7,9 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from dplit.erm.losses import LOSSES, gaussian_kernel, lipschitz_constant
-from dplit.erm.minimisers import fit_kernel
-from dplit.erm.stability import bounded_stability, lipschitz_stability, loss_bound
+from dplit.kernels.lipschitz import lipschitz_stability
+from dplit.kernels.losses import LOSSES, lipschitz_constant
+from dplit.papers.erm.kernels import gaussian_kernel
+from dplit.papers.erm.minimisers import fit_kernel
+from dplit.papers.erm.stability import bounded_stability, loss_bound
 from dplit.streams import stream
 from dplit_studies.erm.neighbours import (
     climb,

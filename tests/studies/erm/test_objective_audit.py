@@ -7,9 +7,9 @@ import pytest
 from scipy.integrate import cumulative_trapezoid
 from scipy.stats import kstest
 
-from dplit.baselines import objective_perturbation
+from dplit.linear.objective import objective_perturbation
 from dplit.streams import stream
-from dplit_studies.erm.audits import audit_line, line_log_density, random_line_pairs
+from dplit_studies.erm.objective_audit import audit_line, line_log_density, random_line_pairs
 
 pytestmark = pytest.mark.claim("erm-beyond-objective")
 
@@ -20,8 +20,14 @@ def test_the_release_has_this_density(loss, delta):
     """Total mass 1, and 300 draws of the function against it: Kolmogorov-Smirnov at 1e-4."""
     u = np.array([1.0, -0.6, 0.8])
     rng = stream(0, "line-density", "noise")
-    options = {"epsilon": 1.0, "delta": delta, "data_norm": 1.0, "regularization": 0.3,
-               "loss": loss, "rng": rng}  # fmt: skip
+    options = {
+        "epsilon": 1.0,
+        "delta": delta,
+        "data_norm": 1.0,
+        "regularization": 0.3,
+        "loss": loss,
+        "rng": rng,
+    }
     models = [objective_perturbation(u[:, None], np.ones(3), **options) for _ in range(300)]
     w = np.linspace(-80, 80, 200_001)
     density = np.exp(line_log_density(w, u, models[0], loss=loss))

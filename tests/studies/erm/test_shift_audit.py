@@ -11,10 +11,10 @@ from scipy import stats
 from scipy.integrate import quad
 
 from dplit.audit import clopper_pearson
-from dplit.erm.pairs import hinge_pair
-from dplit.erm.release import hinge_scale
+from dplit.papers.erm.line_pairs import hinge_pair
+from dplit.papers.erm.scales import hinge_scale
 from dplit.streams import stream
-from dplit_studies.erm.audits import (
+from dplit_studies.erm.shift_audit import (
     answer_delta,
     audit_answer,
     audit_controls,
@@ -66,10 +66,15 @@ def test_a_million_releases_refute_the_printed_scale_and_not_the_doubled_one():
     """False alarm of the second line 1e-4; power of the first above 1 - 1e-9 (see below)."""
     told = {"epsilon": 0.5, "runs": 1_000_000}
     printed, doubled = (
-        audit_answer(VALUE, NEIGHBOUR, scale=hinge_scale(as_printed=first, **SETTING),
-                     rng=_rng(int(first)), **told).event
+        audit_answer(
+            VALUE,
+            NEIGHBOUR,
+            scale=hinge_scale(as_printed=first, **SETTING),
+            rng=_rng(int(first)),
+            **told,
+        ).event
         for first in (True, False)
-    )  # fmt: skip
+    )
     assert printed.violated
     assert 0.97 < printed.epsilon_lower <= 1.0
     assert not doubled.violated

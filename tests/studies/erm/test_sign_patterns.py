@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from dplit.erm.attacks import sign_pattern_probability
-from dplit.erm.pairs import hinge_pair
+from dplit.papers.erm.attacks import sign_pattern_probability
+from dplit.papers.erm.line_pairs import hinge_pair
 from dplit.streams import stream
-from dplit_studies.erm.attacks import _pattern_hits, pattern_curve
+from dplit_studies.erm.sign_patterns import _pattern_hits, pattern_curve
 
 pytestmark = pytest.mark.claim("erm-svm-sgn")
 

@@ -11,49 +11,52 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-import dplit.face_off.choice as rule
-from dplit.face_off import choose
-from dplit.face_off.choice import ranked, strength
+from benchmarks.maps import face_off, face_off_learnt
+from dplit.advice import tables
+from dplit.advice.tables import ranked, strength
 from dplit.streams import stream
-from dplit_studies.face_off import choice_map
+from dplit.tables.choosing import choose
 from tests.archives import archived
 
 ARCHIVE = archived("face_off_choice")
-ROWS = choice_map.rows_of(ARCHIVE, "made") + choice_map.rows_of(ARCHIVE, "elsewhere")
+ROWS = face_off_learnt.rows_of(ARCHIVE, "made") + face_off_learnt.rows_of(ARCHIVE, "elsewhere")
 
 
 def _row(
     table: str, n: int, *, lines: float, additive: float, epsilon: float = 1.0
-) -> choice_map.Row:
+) -> face_off.Row:
     scores = {"noisy_gradient": lines, "additive": additive}
-    return choice_map.Row(table, "regression", n, 4, None, epsilon, 0.0, scores)
+    return face_off.Row(table, "regression", n, 4, None, epsilon, 0.0, scores)
 
 
 def test_what_is_archived_is_what_its_rows_teach() -> None:
-    assert json.loads(json.dumps(choice_map.learn(ROWS))) == ARCHIVE["learnt"]
-    assert rule._TRIED["epsilon"] == (min(choice_map.EPSILONS), max(choice_map.EPSILONS))
+    assert json.loads(json.dumps(face_off_learnt.learn(ROWS))) == ARCHIVE["learnt"]
+    assert tables._TRIED["epsilon"] == (min(face_off.EPSILONS), max(face_off.EPSILONS))
     for name in ("n", "columns"):
         told = {getattr(row, name) for row in ROWS}
-        assert rule._TRIED[{"columns": "n_columns"}.get(name, name)] == (min(told), max(told))
+        assert tables._TRIED[{"columns": "n_columns"}.get(name, name)] == (min(told), max(told))
     classes = {row.classes for row in ROWS if row.classes}
-    assert rule._TRIED["n_classes"] == (min(classes), max(classes))
+    assert tables._TRIED["n_classes"] == (min(classes), max(classes))
 
 
-@pytest.mark.parametrize("kind", list(choice_map.CANDIDATES))
+@pytest.mark.parametrize("kind", list(face_off.CANDIDATES))
 def test_the_rule_states_what_was_learnt(kind: str) -> None:
     """Kills a limit, a curve or a median that is typed by hand, and names of the wrong side."""
     told = ARCHIVE["learnt"][kind]
-    assert rule._LIMITS[kind] == (told["lines"], told["limit"])
-    curve, stated = told["curve"], rule._KINDS[kind]
+    assert tables._LIMITS[kind] == (told["lines"], told["limit"])
+    curve, stated = told["curve"], tables._KINDS[kind]
     assert stated.shares == (curve["a"], curve["b"])
     for name in ("spread", "trivial", "best"):
         assert getattr(stated, name) == curve[name]
     for row in (row for row in ROWS if row.kind == kind):
         facts: dict[str, Any] = {
-            "task": "regression" if kind == "regression" else "classification", "n": row.n,
-            "n_columns": row.columns, "n_classes": row.classes, "epsilon": row.epsilon,
-        }  # fmt: skip
-        named = choice_map.Limit(told["lines"], told["limit"]).named(row)
+            "task": "regression" if kind == "regression" else "classification",
+            "n": row.n,
+            "n_columns": row.columns,
+            "n_classes": row.classes,
+            "epsilon": row.epsilon,
+        }
+        named = face_off_learnt.Limit(told["lines"], told["limit"]).named(row)
         assert ranked(delta=1e-6, **facts)[0] == named
 
 
@@ -63,7 +66,7 @@ def test_the_page_of_the_rule_quotes_the_archive() -> None:
     for told in ARCHIVE["learnt"].values():
         for name in ("regret", "regret left out"):
             known |= {f"{value:.3f}" for value in told[name].values()}
-    quoted = re.findall(r"\d\.\d{3}\b", rule.__doc__ or "")
+    quoted = re.findall(r"\d\.\d{3}\b", tables.__doc__ or "")
     assert quoted
     assert set(quoted) <= known
 
@@ -72,8 +75,8 @@ def test_the_choice_is_within_little_of_the_best_where_records_are_many() -> Non
     """Also with limits that were learnt without the table; and better than either alone."""
     for kind, told in ARCHIVE["learnt"].items():
         own = [row for row in ROWS if row.kind == kind]
-        limits = [choice_map.Limit(told["lines"], at) for at in (0.0, math.inf)]
-        alone = [choice_map.mean_regret(own, limit) for limit in limits]
+        limits = [face_off_learnt.Limit(told["lines"], at) for at in (0.0, math.inf)]
+        alone = [face_off_learnt.mean_regret(own, limit) for limit in limits]
         assert told["regret"]["all"] <= min(alone) + 1e-4
         assert told["regret left out"]["from 2000"] < 0.015
         assert told["tables"] >= (5 if kind != "many" else 4)
@@ -82,7 +85,7 @@ def test_the_choice_is_within_little_of_the_best_where_records_are_many() -> Non
 def test_what_a_private_choice_costs_is_what_its_page_says() -> None:
     """Kills figures that are typed by hand."""
     rows = ARCHIVE["private"]
-    assert {row["epsilon"] for row in rows} == set(choice_map.EPSILONS)
+    assert {row["epsilon"] for row in rows} == set(face_off.EPSILONS)
     assert len({row["table"] for row in rows}) == 24
     text = " ".join((choose.__doc__ or "").split())
     told = re.search(
@@ -90,23 +93,27 @@ def test_what_a_private_choice_costs_is_what_its_page_says() -> None:
         text,
     )
     assert told is not None
-    for epsilon, quoted in zip(choice_map.EPSILONS, told.groups(), strict=True):
+    for epsilon, quoted in zip(face_off.EPSILONS, told.groups(), strict=True):
         gaps = [row["rule"] - row["private"] for row in rows if row["epsilon"] == epsilon]
         assert f"{np.mean(gaps):.2f}" == quoted
 
 
 def test_regrets_by_hand() -> None:
     row = _row("a", 100, lines=0.3, additive=0.5)
-    assert choice_map.regret(row, "noisy_gradient") == pytest.approx(0.2)
-    assert choice_map.regret(row, "additive") == 0.0
-    assert choice_map.regret(_row("a", 100, lines=-0.3, additive=-0.5), "noisy_gradient") == 0.3
-    assert choice_map.reach(row) == strength(100, 4, 1.0, 1e-6)
-    assert choice_map.Limit("noisy_gradient", choice_map.reach(row)).named(row) == "additive"
-    longer = choice_map.Limit("noisy_gradient", choice_map.reach(row) * 1.01)
+    assert face_off_learnt.regret(row, "noisy_gradient") == pytest.approx(0.2)
+    assert face_off_learnt.regret(row, "additive") == 0.0
+    assert (
+        face_off_learnt.regret(_row("a", 100, lines=-0.3, additive=-0.5), "noisy_gradient") == 0.3
+    )
+    assert face_off_learnt.reach(row) == strength(100, 4, 1.0, 1e-6)
+    assert (
+        face_off_learnt.Limit("noisy_gradient", face_off_learnt.reach(row)).named(row) == "additive"
+    )
+    longer = face_off_learnt.Limit("noisy_gradient", face_off_learnt.reach(row) * 1.01)
     assert longer.named(row) == "noisy_gradient"
-    always = choice_map.Limit("noisy_gradient", math.inf)
-    assert choice_map.mean_regret([row, row], always) == pytest.approx(0.2)
-    assert choice_map.family(row._replace(table="bent, weak, 500")) == "bent"
+    always = face_off_learnt.Limit("noisy_gradient", math.inf)
+    assert face_off_learnt.mean_regret([row, row], always) == pytest.approx(0.2)
+    assert face_off_learnt.family(row._replace(table="bent, weak, 500")) == "bent"
 
 
 def test_a_planted_limit_is_found_and_never_with_the_table_itself() -> None:
@@ -117,12 +124,12 @@ def test_a_planted_limit_is_found_and_never_with_the_table_itself() -> None:
         for k in range(3)
         for n in sizes
     ]
-    low, high = (choice_map.reach(_row("", n, lines=0, additive=0)) for n in (400, 2000))
-    found = choice_map.best_limit(rows)
+    low, high = (face_off_learnt.reach(_row("", n, lines=0, additive=0)) for n in (400, 2000))
+    found = face_off_learnt.best_limit(rows)
     assert found.lines == "noisy_gradient"
     assert low < found.strength <= high
     odd = [_row("odd", n, lines=1.0, additive=0.0) for n in sizes]
-    without = choice_map.left_out(rows + odd)
+    without = face_off_learnt.left_out(rows + odd)
     assert [gap for row, gap in without if row.table == "odd"] == [0.0] * 4 + [1.0] * 3
     assert len(without) == len(rows + odd)
 
@@ -132,14 +139,14 @@ def test_a_planted_curve_is_found() -> None:
     rng = stream(0, "choice-map", "data")
     rows = []
     for k in range(30):
-        for epsilon in choice_map.EPSILONS:
+        for epsilon in face_off.EPSILONS:
             row = _row(f"t{k}", int(10 ** rng.uniform(2, 5)), lines=0, additive=0, epsilon=epsilon)
-            share = expit(-3.0 + 1.1 * math.log(choice_map.reach(row)))
+            share = expit(-3.0 + 1.1 * math.log(face_off_learnt.reach(row)))
             share += 0.02 * rng.standard_normal()
             scores = {"noisy_gradient": -1.0, "additive": 0.6 * float(share)}
             rows.append(row._replace(scores=scores))
         rows.append(rows[-1]._replace(scores={"noisy_gradient": -1.0, "additive": 0.6}, n=10**7))
-    curve = choice_map.fitted_curve(rows, choice_map.Limit("noisy_gradient", 0.0))
+    curve = face_off_learnt.fitted_curve(rows, face_off_learnt.Limit("noisy_gradient", 0.0))
     assert curve.a == pytest.approx(-3.0, abs=0.15)
     assert curve.b == pytest.approx(1.1, abs=0.05)
     assert curve.spread < 0.03
@@ -149,10 +156,10 @@ def test_a_planted_curve_is_found() -> None:
 def test_tables_are_as_they_are_said_to_be() -> None:
     """Names, sizes, bounds that hold most labels, rare classes, columns that are skewed."""
     seen = {}
-    for title, problem, splits in choice_map.tables():
+    for title, problem, splits in face_off.tables():
         seen[title] = problem
         if title.split(", ")[-1].isdigit():
-            assert splits == choice_map.SPLITS[len(problem.X)]
+            assert splits == face_off.SPLITS[len(problem.X)]
         assert (np.abs(problem.X) <= 1.0).all()
         lengths = np.linalg.norm(problem.X, axis=1)
         assert lengths.max() <= problem.data_norm * (1 + 1e-12)
@@ -160,7 +167,7 @@ def test_tables_are_as_they_are_said_to_be() -> None:
             low, high = problem.public["bounds"]
             assert np.mean((problem.y < low) | (problem.y > high)) < 0.01
             assert np.std(problem.y) == pytest.approx(1.0, abs=0.15)
-    assert {row.table for row in choice_map.rows_of(ARCHIVE, "made")} == set(seen)
+    assert {row.table for row in face_off_learnt.rows_of(ARCHIVE, "made")} == set(seen)
     rare = seen["rare, strong, 5000"].y
     assert 0.05 < min(np.mean(rare == 0), np.mean(rare == 1)) < 0.1
     skewed = seen["skewed, strong, 5000"].X
@@ -175,13 +182,16 @@ def test_tables_are_as_they_are_said_to_be() -> None:
 def test_an_archived_row_can_be_measured_again() -> None:
     """To rounding: kills an archive of other estimators, another seed or another split."""
     title = "bent, strong, 500"
-    problem = next(p for name, p, _ in choice_map.tables() if name == title)
-    again = choice_map.measure(title, problem, splits=choice_map.SPLITS[500], seed=ARCHIVE["seed"])
-    kept = [row for row in choice_map.rows_of(ARCHIVE, "made") if row.table == title]
+    problem = next(p for name, p, _ in face_off.tables() if name == title)
+    again = face_off.measure(title, problem, splits=face_off.SPLITS[500], seed=ARCHIVE["seed"])
+    kept = [row for row in face_off_learnt.rows_of(ARCHIVE, "made") if row.table == title]
     for one, other in zip(again, kept, strict=True):
         assert one._replace(scores={}) == other._replace(scores={})
         for name, value in one.scores.items():
             assert value == pytest.approx(other.scores[name], abs=1e-3)
-    assert choice_map.measured_facts(problem) == {
-        "task": "regression", "n": 350, "n_columns": 10, "n_classes": None,
-    }  # fmt: skip
+    assert face_off.measured_facts(problem) == {
+        "task": "regression",
+        "n": 350,
+        "n_columns": 10,
+        "n_classes": None,
+    }

@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from dplit.margin.data import margin_data
+from dplit.papers.margin.separable import margin_data
 from dplit.streams import stream
-from dplit.trials import Trial
-from dplit_studies.margin import bounds
-from dplit_studies.margin.bounds import BOUNDS, bound_value, informative_from, measured_errors
+from dplit_studies.margin import bound_gap
+from dplit_studies.margin.bound_gap import BOUNDS, bound_value, informative_from, measured_errors
+from dplit_studies.trials import Trial
 
 pytestmark = pytest.mark.claim("margin-exp-bound-gap")
 
@@ -41,8 +41,9 @@ def test_informative_from_is_where_the_bound_crosses(name):
 
 def test_errors_are_far_below_the_bounds():
     """Windows of more than five standard errors of the five draws."""
-    errors = measured_errors("compressed", (500, 1000), normalized_margin=0.3, epsilon=1.0,
-                             draws=5, seed=0)  # fmt: skip
+    errors = measured_errors(
+        "compressed", (500, 1000), normalized_margin=0.3, epsilon=1.0, draws=5, seed=0
+    )
     assert errors.mean.shape == errors.se.shape == (2,)
     assert 0.005 < errors.mean[1] < 0.03
     assert errors.mean[0] > errors.mean[1]
@@ -61,7 +62,7 @@ def test_the_error_is_that_of_fresh_records():
     """The one random coordinate against full records: 20,000 each, 6 standard errors."""
     coef = stream(0, "gap-error", "noise").standard_normal(100)
     coef[0] = 2.0
-    fast = bounds._error(coef, 0.4, Trial(0, 0, "gap-error"))
+    fast = bound_gap._error(coef, 0.4, Trial(0, 0, "gap-error"))
     X, y = margin_data(20_000, 100, margin=0.4, rng=stream(0, "gap-error", "data"))
     slow = np.mean(y * (X @ coef) <= 0)
     assert 0.1 < slow < 0.45

@@ -8,58 +8,62 @@ from typing import Any
 import numpy as np
 import pytest
 
-import dplit_studies.margin.choice_map as module
-from dplit.baselines import ObjectivePerturbationClassifier
-from dplit.datasets.classification import load_problem
+from benchmarks.maps import margin, margin_learnt, margin_off_grid
+from benchmarks.maps.margin import _noisy_mean, weights_of
+from dplit.advice.classifiers import LARGE, ClassifierFacts, names_of
 from dplit.features import sign_projection
-from dplit.margin.choice import LARGE, Facts, names_of
-from dplit.margin.estimators import PrivateMarginClassifier
-from dplit.margin.exponential import gaussian_prior_draw
-from dplit.margin.projected import pure_components
+from dplit.linear.objective_classifier import ObjectivePerturbationClassifier
+from dplit.margins.estimators import PrivateMarginClassifier
+from dplit.margins.projected import pure_components
+from dplit.notebook.datasets.classification import load_problem
+from dplit.papers.margin.gibbs import gaussian_prior_draw
 from dplit.streams import stream
-from dplit_studies.margin.choice_map import _noisy_mean, weights_of
 from tests.archives import archived
 
 ARCHIVE = archived("margin_choice")
 
 
-@pytest.mark.parametrize("law", module.LAWS)
+@pytest.mark.parametrize("law", margin.LAWS)
 def test_errors_are_exact(law: str) -> None:
     """Against 200,000 records, within 5 standard errors (false alarm 6e-7 each). Kills a dimension
     that is off by one at d = 6, a crowd on the wrong side, flips that are left out.
     """
     rng = stream(0, f"margin-choice-exact-{law}", "data")
-    facts = Facts(200_000, 6, 0.3, 0.1, 1.0, 0.0)
-    X, y = module.records(law, facts, rng)
+    facts = ClassifierFacts(200_000, 6, 0.3, 0.1, 1.0, 0.0)
+    X, y = margin.records(law, facts, rng)
     np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1.0)
     for _ in range(4):
         w = rng.standard_normal(6) + np.eye(6)[0]
-        exact, seen = module.law_error(law, facts, w), float(np.mean(y * (X @ w) <= 0))
+        exact, seen = margin.law_error(law, facts, w), float(np.mean(y * (X @ w) <= 0))
         assert abs(seen - exact) < 5.0 * math.sqrt(exact * (1.0 - exact) / len(y))
-    assert module.law_error(law, facts, np.eye(6)[0]) == pytest.approx(0.1)
-    assert module.law_error(law, facts, -np.eye(6)[0]) == pytest.approx(0.9)
+    assert margin.law_error(law, facts, np.eye(6)[0]) == pytest.approx(0.1)
+    assert margin.law_error(law, facts, -np.eye(6)[0]) == pytest.approx(0.9)
 
 
 def test_the_mean_of_a_crowd_is_wrong_about_the_few() -> None:
-    facts = Facts(20_000, 50, 0.3, 0.0, 1.0, 0.0)
-    X, y = module.records("crowd", facts, stream(0, "margin-choice-crowd", "data"))
-    assert module.law_error("crowd", facts, y @ X) == pytest.approx(0.1, abs=1e-6)
+    facts = ClassifierFacts(20_000, 50, 0.3, 0.0, 1.0, 0.0)
+    X, y = margin.records("crowd", facts, stream(0, "margin-choice-crowd", "data"))
+    assert margin.law_error("crowd", facts, y @ X) == pytest.approx(0.1, abs=1e-6)
 
 
 @pytest.mark.filterwarnings("ignore:the noise of")  # few records: noise is measured
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_the_fast_mean_is_the_estimator_at_a_large_penalty(delta: float) -> None:
     """Lengths of the noise, means of 400, within 5 standard errors; kills a factor of 1.2."""
-    facts = Facts(50, 12, 0.3, 0.0, 1.0, delta)
-    X, y = module.records("round", facts, stream(0, "margin-choice-mean", "data"))
+    facts = ClassifierFacts(50, 12, 0.3, 0.0, 1.0, delta)
+    X, y = margin.records("round", facts, stream(0, "margin-choice-mean", "data"))
     ours, theirs = [], []
     for trial in range(400):
         rng = stream(0, "margin-choice-mean", "noise", trial)
         ours.append(float(np.linalg.norm(_noisy_mean(X, y, facts, rng) - y @ X)))
         model = ObjectivePerturbationClassifier(
-            epsilon=1.0, delta=delta, data_norm=1.0, fit_intercept=False, regularization=100.0,
+            epsilon=1.0,
+            delta=delta,
+            data_norm=1.0,
+            fit_intercept=False,
+            regularization=100.0,
             random_state=rng,
-        ).fit(X, y)  # fmt: skip
+        ).fit(X, y)
         theirs.append(float(np.linalg.norm(200.0 * 50 * model.coef_ - y @ X)))
     se = math.hypot(np.std(ours), np.std(theirs)) / 20.0
     assert abs(np.mean(ours) - np.mean(theirs)) < 5.0 * se
@@ -69,9 +73,9 @@ def test_the_map_s_mean_of_thrown_columns_is_the_estimator_s(watched: Any) -> No
     """Rows of length 1 at most, signs from the public stream alone, k from the flips. Kills a row
     that is not clipped again, signs that look at records, k of the margin as it is stated.
     """
-    means = watched(module, "_noisy_mean")
-    facts = Facts(1500, 700, 0.2, 0.2, 1.0, 0.0)
-    X, y = module.records("round", facts, stream(0, "margin-choice-thrown", "data"))
+    means = watched(margin, "_noisy_mean")
+    facts = ClassifierFacts(1500, 700, 0.2, 0.2, 1.0, 0.0)
+    X, y = margin.records("round", facts, stream(0, "margin-choice-thrown", "data"))
     for data in (X, X[:, ::-1]):
         public = stream(0, "margin-choice-thrown", "public")
         noise = stream(0, "margin-choice-thrown", "noise")
@@ -88,51 +92,53 @@ def test_the_map_s_mean_of_thrown_columns_is_the_estimator_s(watched: Any) -> No
 
 def test_a_flat_law_lies_in_its_directions_and_the_archive_says_what_a_rank_gains() -> None:
     """Kills a rank that is one off, records that leave it, and advice on ranks without evidence."""
-    facts = Facts(200, 60, 0.3, 0.0, 1.0, 0.0)
+    facts = ClassifierFacts(200, 60, 0.3, 0.0, 1.0, 0.0)
     for law, rank in (("rank 5", 5), ("rank 20", 20)):
-        X, _ = module.records(law, facts, stream(0, "margin-choice-flat", "data"))
+        X, _ = margin.records(law, facts, stream(0, "margin-choice-flat", "data"))
         assert np.linalg.matrix_rank(X) == rank + 1
         np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1.0)
         told, _, untold, _ = ARCHIVE["ranks"][law]
         assert told < untold
     rows = [row for row in ARCHIVE["cells"] if row["law"].startswith("rank")]
     assert {(row["n"], row["d"]) for row in rows} == {(300, 2000)}
-    assert module.by_rank(ARCHIVE["cells"]) == ARCHIVE["ranks"]
+    assert margin_learnt.by_rank(ARCHIVE["cells"]) == ARCHIVE["ranks"]
 
 
 def test_what_is_lost_is_by_hand() -> None:
     """Errors of two laws' candidates and a constant that are made up: the advice's, less the best
     of all guesses, over what can be gained. Kills another room, and a best that is the advice's.
     """
-    case = module.Case("round", 1000, 60, 0.2, 0.1)
-    facts = Facts(1000, 60, 0.2, 0.1, 1.0, 0.0)
+    case = margin_off_grid.Case("round", 1000, 60, 0.2, 0.1)
+    facts = ClassifierFacts(1000, 60, 0.2, 0.1, 1.0, 0.0)
     names = names_of(facts)
     mean = [0.30 + 0.01 * i for i in range(3 * len(names))] + [0.5]
-    found = module.losses(case, 1.0, 0.0, mean)
+    found = margin_off_grid.losses(case, 1.0, 0.0, mean)
     at = names.index("projected")
     for guess, first in (("stated", 0), ("three times", 1), ("a third", 2)):
         name, lost = found[guess]
         assert name == "projected"
         assert lost == pytest.approx(0.01 * (first * len(names) + at) / 0.4, abs=1e-4)
-    row: Any = {**dict(zip(Facts._fields[:5], facts[:5], strict=True)), "law": "round"}
+    row: Any = {**dict(zip(ClassifierFacts._fields[:5], facts[:5], strict=True)), "law": "round"}
     errors = [0.4, 0.35, 0.3, 0.36, 0.2] + [0.4] * 6  # the prior, .2, is no estimator
-    assert module.regrets([row | {"mean": errors}], 0.0)[0] == pytest.approx((0.36 - 0.3) / 0.4)
+    assert margin_learnt.regrets([row | {"mean": errors}], 0.0)[0] == pytest.approx(
+        (0.36 - 0.3) / 0.4
+    )
 
 
 def test_cases_have_unit_rows_and_test_on_records_that_do_not_train() -> None:
     """Kills halves that overlap, and a norm of a table that the records tell."""
-    for case in module.OFF_GRID:
+    for case in margin_off_grid.OFF_GRID:
         if case.data == "mnist":
             continue
-        X, y, T, labels = module.halves(case, stream(0, "margin-choice-disjoint", "data"))
+        X, y, T, labels = margin_off_grid.halves(case, stream(0, "margin-choice-disjoint", "data"))
         assert X.shape == (case.n, case.d) == (len(y), T.shape[1])
         assert np.linalg.norm(np.vstack([X, T]), axis=1).max() <= 1.0 + 1e-12
         assert set(y) == set(labels) == {-1.0, 1.0}
         both = {row.tobytes() for row in X} & {row.tobytes() for row in T}
         assert len(both) <= 1, case  # tables may hold a record twice
-    assert len(set(module.OFF_GRID)) == len(module.OFF_GRID)
+    assert len(set(margin_off_grid.OFF_GRID)) == len(margin_off_grid.OFF_GRID)
     for name in ("cancer", "digits"):
-        found, (raw, _) = module.table(name)[0], load_problem(name)
+        found, (raw, _) = margin_off_grid.table(name)[0], load_problem(name)
         norm, lengths = 0.3 * math.sqrt(raw.shape[1]), np.linalg.norm(raw - 0.3, axis=1)
         unit = (raw - 0.3) / np.maximum(lengths, norm)[:, None]
         np.testing.assert_allclose(found, unit, atol=1e-12)
@@ -140,16 +146,16 @@ def test_cases_have_unit_rows_and_test_on_records_that_do_not_train() -> None:
 
 def test_methods_meet_the_budget_that_the_map_states(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kills a map at another delta or epsilon, and more columns of the thrown descent."""
-    asked: list[Facts] = []
+    asked: list[ClassifierFacts] = []
 
-    def spy(name: str, X: Any, y: Any, facts: Facts, *streams: Any) -> Any:
+    def spy(name: str, X: Any, y: Any, facts: ClassifierFacts, *streams: Any) -> Any:
         asked.append(facts)
         return np.eye(facts.d)[0]
 
-    monkeypatch.setattr(module, "weights_of", spy)
-    facts = Facts(30, 20, 0.3, 0.1, 0.7, 0.0)
-    module.cell("round", facts, 2)
-    for delta, names in module.METHODS.items():
+    monkeypatch.setattr(margin, "weights_of", spy)
+    facts = ClassifierFacts(30, 20, 0.3, 0.1, 0.7, 0.0)
+    margin.cell("round", facts, 2)
+    for delta, names in margin.METHODS.items():
         wanted = [facts._replace(delta=delta)] * 2 * len(names)
         assert [f for f in asked if f.delta == delta] == wanted
     fitted: list[dict[str, Any]] = []
@@ -161,7 +167,7 @@ def test_methods_meet_the_budget_that_the_map_states(monkeypatch: pytest.MonkeyP
         return self
 
     monkeypatch.setattr(PrivateMarginClassifier, "fit", fit)
-    X, y = module.records("round", facts._replace(d=200), stream(0, "margin-choice-told", "data"))
+    X, y = margin.records("round", facts._replace(d=200), stream(0, "margin-choice-told", "data"))
     rng = stream(0, "margin-choice-told", "noise")
     weights_of("margin, projected", X, y, facts._replace(d=200, delta=1e-6), rng, rng)
     told = fitted.pop()
@@ -173,7 +179,7 @@ def test_the_fast_mean_has_the_mechanism_s_noise() -> None:
     """The rate of the noise by hand, at few records, where the Jacobian costs most: means of 4,000
     lengths, within 5 standard errors (false alarm 6e-7). Kills a Jacobian that is another number.
     """
-    facts = Facts(4, 3, 0.3, 0.0, 0.3, 0.0)
+    facts = ClassifierFacts(4, 3, 0.3, 0.0, 0.3, 0.0)
     X, y = np.zeros((4, 3)), np.ones(4)
     rng = stream(0, "margin-choice-noise", "noise")
     found = [float(np.linalg.norm(_noisy_mean(X, y, facts, rng))) for _ in range(4000)]
@@ -186,15 +192,15 @@ def test_a_lot_with_more_proposals_than_the_map_allows() -> None:
     with the map's 20,000, and less than what is advised; six trials, means .02, .3 and .09. Kills
     advice that says nothing of it.
     """
-    facts, found = Facts(300, 200, 0.3, 0.0, 1.0, 0.0), np.zeros((3, 6))
+    facts, found = ClassifierFacts(300, 200, 0.3, 0.0, 1.0, 0.0), np.zeros((3, 6))
     for i in range(6):
-        X, y = module.records("crowd", facts, stream(0, "margin-choice-lot", "data", i))
+        X, y = margin.records("crowd", facts, stream(0, "margin-choice-lot", "data", i))
         rng = stream(0, "margin-choice-lot", "noise", i)
         for j, most in enumerate((10**6, 20_000)):
             w = gaussian_prior_draw(X, y, epsilon=1.0, rng=rng, max_proposals=most)
-            found[j, i] = module.law_error("crowd", facts, w)
+            found[j, i] = margin.law_error("crowd", facts, w)
         w = weights_of("projected", X, y, facts, *rng.spawn(2))
-        found[2, i] = module.law_error("crowd", facts, w)
+        found[2, i] = margin.law_error("crowd", facts, w)
     more, few, advised = found.mean(axis=1)
     assert more < 0.06 < advised
     assert few > 0.1
@@ -202,12 +208,12 @@ def test_a_lot_with_more_proposals_than_the_map_allows() -> None:
 
 def test_rows_of_the_archive_come_again() -> None:
     """Kills an archive of other code: the first of the map, of both laws."""
-    assert len(ARCHIVE["cells"]) == len(list(module.cells()))
-    for (law, facts, count), row in list(zip(module.cells(), ARCHIVE["cells"], strict=True))[:2]:
-        again = module.cell(law, facts, count)
+    assert len(ARCHIVE["cells"]) == len(list(margin.cells()))
+    for (law, facts, count), row in list(zip(margin.cells(), ARCHIVE["cells"], strict=True))[:2]:
+        again = margin.cell(law, facts, count)
         for name in ("law", "n", "d", "trials"):
             assert again[name] == row[name]
-        assert len(row["mean"]) == sum(map(len, module.METHODS.values()))
+        assert len(row["mean"]) == sum(map(len, margin.METHODS.values()))
         found, kept = (np.array(one["mean"], dtype=float) for one in (again, row))  # None is nan
         np.testing.assert_allclose(found, kept, rtol=1e-3)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dplit.streams import stream
-from dplit_studies.margin.bounds import LineDistribution, comparator_slack
+from dplit_studies.margin.projection_trials import LineDistribution, comparator_slack
 
 pytestmark = pytest.mark.claim("margin-appH")
 

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits
 
-from dplit import datasets
-from dplit.datasets.classification import CANCER_RANGES, PROBLEMS, kernel_problem
+from dplit.notebook.datasets import papers
+from dplit.notebook.datasets.classification import CANCER_RANGES, PROBLEMS, kernel_problem
 from dplit.streams import stream
-from dplit_studies.margin.learners import _BUDGETS, LIMIT, METHODS, kernel_accuracies
+from dplit_studies.margin.kernel_experiment import _BUDGETS, LIMIT, METHODS, kernel_accuracies
 
 pytestmark = pytest.mark.claim("margin-exp-kernel")
 
 needs_digits = pytest.mark.skipif(
-    datasets.find_file("mnist_t10k_4v9.npz") is None, reason="the papers' data files are not here"
+    papers.find_file("mnist_t10k_4v9.npz") is None, reason="the papers' data files are not here"
 )
 
 
@@ -24,10 +24,16 @@ def _problem(name, **options):
     return kernel_problem(name, rng=stream(0, "kernel-data", "data"), **options)
 
 
-@pytest.mark.parametrize(("name", "shape"), [
-    ("moons", (3000, 2)), ("breast cancer", (569, 30)), ("digits 4/9", (361, 64)),
-    ("digits 3/8", (357, 64)), ("digits even/odd", (1797, 64)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [
+        ("moons", (3000, 2)),
+        ("breast cancer", (569, 30)),
+        ("digits 4/9", (361, 64)),
+        ("digits 3/8", (357, 64)),
+        ("digits even/odd", (1797, 64)),
+    ],
+)
 def test_problems_have_their_sizes_and_settings(name, shape):
     problem = _problem(name)
     assert problem.X.shape == shape

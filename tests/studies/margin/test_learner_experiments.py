@@ -11,14 +11,14 @@ from scipy.stats import norm
 
 from dplit.accounting import gdp_budget
 from dplit.audit import run_controls
-from dplit.margin.data import margin_data
-from dplit.margin.descent import rank_bound
+from dplit.papers.margin.descent import rank_bound
+from dplit.papers.margin.separable import margin_data
 from dplit.streams import stream
-from dplit.trials import Trial
-from dplit_studies.margin import dimension
-from dplit_studies.margin.audits import _canary_scores, audit_learner, share_bound
+from dplit_studies.margin import dimension_experiment
+from dplit_studies.margin.canaries import _canary_scores, audit_learner, share_bound
 from dplit_studies.margin.learners import _linear_records, excess_table, scaling_excess
-from tests.margin.planned import full_batch
+from dplit_studies.trials import Trial
+from tests.margins.planned import full_batch
 
 BALL = {"margin": 0.3, "radius": 1.0, "data_norm": 1.0}
 
@@ -38,9 +38,9 @@ def test_margin_data_has_its_margin_and_its_flips(lean):
 @pytest.mark.claim("margin-exp-dim")
 def test_trial_against_an_independent_computation():
     """The same streams, the first method by a plain loop: errors and losses agree."""
-    setting = dimension.Setting(n_samples=80, n_test=60, n_steps=12)
+    setting = dimension_experiment.Setting(n_samples=80, n_test=60, n_steps=12)
     trial = Trial(1, 0, "again")
-    found = dimension.dimension_trial(trial, 9, setting)
+    found = dimension_experiment.dimension_trial(trial, 9, setting)
     data = trial.stream("data")
     X, y = margin_data(80, 9, margin=0.3, rng=data)
     T, labels = margin_data(60, 9, margin=0.3, rng=data)
@@ -52,15 +52,18 @@ def test_trial_against_an_independent_computation():
         w /= max(1.0, np.linalg.norm(w))
     u = labels * (T @ (total / 12))
     train = y * (X @ (total / 12))
-    expected = [np.mean(u <= 0), np.mean(np.maximum(1 - u / 0.3, 0)),
-                np.mean(np.maximum(1 - train / 0.3, 0))]  # fmt: skip
+    expected = [
+        np.mean(u <= 0),
+        np.mean(np.maximum(1 - u / 0.3, 0)),
+        np.mean(np.maximum(1 - train / 0.3, 0)),
+    ]
     np.testing.assert_allclose(found[0], expected, rtol=1e-9)
 
 
 @pytest.mark.claim("margin-exp-dim")
 def test_ball_degrades_with_the_dimension_and_no_ball_does_not():
     """4 data sets in 50 and 800 dimensions. Standard errors are below .03, the gaps above .2."""
-    curves = dimension.dimension_curves((50, 800), n_trials=4, seed=0)
+    curves = dimension_experiment.dimension_curves((50, 800), n_trials=4, seed=0)
     no_noise, step_for_d, step_without_d, no_ball, *_ = curves.mean[:, :, 1].T
     assert step_for_d[1] - step_for_d[0] > 0.2
     assert step_without_d[1] - step_without_d[0] > 0.2
@@ -77,26 +80,33 @@ def test_ball_degrades_with_the_dimension_and_no_ball_does_not():
 def test_descent_in_the_span_has_the_same_law():
     """Mean and spread of the training hinge, 600 draws each: five standard errors."""
     X, y = margin_data(40, 300, margin=0.3, rng=stream(0, "span", "data"))
-    C, basis = dimension._span_coordinates(X)
+    C, basis = dimension_experiment._span_coordinates(X)
     np.testing.assert_allclose(C @ basis.T, X, atol=1e-12)
     np.testing.assert_allclose(basis.T @ basis, np.eye(40), atol=1e-12)
     losses = []
     for rows, trial in ((X, 0), (C, 1)):
         run = full_batch(
-            rows, y, mu=1.0, n_steps=20, n_draws=600, project=False, step=0.05,
-            rng=stream(0, "span", "noise", trial), **BALL,
-        )  # fmt: skip
+            rows,
+            y,
+            mu=1.0,
+            n_steps=20,
+            n_draws=600,
+            project=False,
+            step=0.05,
+            rng=stream(0, "span", "noise", trial),
+            **BALL,
+        )
         losses.append(np.maximum(1 - y * (run.weights @ rows.T) / 0.3, 0).mean(axis=1))
     gap = abs(losses[0].mean() - losses[1].mean())
     assert gap < 5 * math.sqrt(sum(v.var() for v in losses) / 600)
     assert losses[0].std() == pytest.approx(losses[1].std(), rel=5 * math.sqrt(1 / 600))
-    assert dimension._span_coordinates(y[:, None])[1].shape == (1, 1)
+    assert dimension_experiment._span_coordinates(y[:, None])[1].shape == (1, 1)
 
 
 @pytest.mark.claim("margin-beyond-proj")
 def test_rank_bound_holds_where_the_dimension_is_large():
     X, y = margin_data(200, 2000, margin=0.3, rng=stream(0, "rank", "data"))
-    C, _ = dimension._span_coordinates(X)
+    C, _ = dimension_experiment._span_coordinates(X)
     rng = stream(0, "rank", "noise")
     run = full_batch(C, y, mu=1.0, n_steps=60, n_draws=50, project=False, rng=rng, **BALL)
     excess = np.maximum(1 - y * (run.weights @ C.T) / 0.3, 0).mean()  # e_1 has hinge 0
@@ -184,9 +194,9 @@ def test_audit_sees_what_theory_says():
 @pytest.mark.claim("margin-beyond-proj")
 def test_unprojected_excess_has_two_bounds():
     """The bound for the rank is rank_bound at the tuned step; 40 draws, five standard errors."""
-    setting = dimension.Setting(n_samples=60, n_steps=20, epsilon=2.0)
+    setting = dimension_experiment.Setting(n_samples=60, n_steps=20, epsilon=2.0)
     span, full = (
-        dimension.unprojected_excess(200, n_draws=40, seed=0, in_span=s, setting=setting)
+        dimension_experiment.unprojected_excess(200, n_draws=40, seed=0, in_span=s, setting=setting)
         for s in (True, False)
     )
     mu = gdp_budget(epsilon=2.0, delta=1e-6)

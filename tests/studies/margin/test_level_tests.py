@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dplit.margin.exponential import cover_law
+from dplit.papers.margin.exponential import cover_law
 from dplit.streams import stream
-from dplit_studies.margin import audits as level_tests
+from dplit_studies.margin import level_tests
 
 
 @pytest.mark.claim("margin-alg1")

@@ -5,10 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dplit.projection.projection import uniform_limit
-from dplit.projection.regression import root_snr
+from dplit.papers.projection.guarantees import uniform_limit
+from dplit.papers.projection.regression import root_snr
 from dplit.streams import stream
-from dplit_studies.projection.additive import additive_errors, correction_errors, planted_problem
+from dplit_studies.projection.additive_experiments import (
+    additive_errors,
+    correction_errors,
+    planted_problem,
+)
 
 
 @pytest.mark.parametrize("r", [0.0, 0.3, 17.0])

@@ -7,17 +7,25 @@ import math
 import numpy as np
 import pytest
 
-from dplit.trials import Trial
-from dplit_studies.projection.additive import METHODS, _one_comparison, compare_per_row
+from dplit_studies.projection.additive_experiments import METHODS, _one_comparison, compare_per_row
+from dplit_studies.trials import Trial
 
 pytestmark = pytest.mark.claim("proj-beyond-statistics")
 
 
 def _compare(**changes):
-    return compare_per_row(**{
-        "n_records": 4000, "n_features": 5, "n_components": 60, "epsilon": 3.0, "delta": 1e-5,
-        "n_trials": 4, "seed": 0, **changes,
-    })  # fmt: skip
+    return compare_per_row(
+        **{
+            "n_records": 4000,
+            "n_features": 5,
+            "n_components": 60,
+            "epsilon": 3.0,
+            "delta": 1e-5,
+            "n_trials": 4,
+            "seed": 0,
+            **changes,
+        }
+    )
 
 
 def test_sufficient_statistics_win_every_trial():
@@ -42,8 +50,9 @@ def test_a_correction_is_never_much_worse_than_none(sizes):
 
 def test_errors_at_a_huge_budget_are_those_without_noise():
     """Additive noise and statistics reach 1, the projection its factor (n'-1)/(n'-d-1)."""
-    errors = np.mean([_one_comparison(Trial(t, 0, "huge"), 500, 2, 40, 1e6, 1e-5)
-                      for t in range(12)], axis=0)  # fmt: skip
+    errors = np.mean(
+        [_one_comparison(Trial(t, 0, "huge"), 500, 2, 40, 1e6, 1e-5) for t in range(12)], axis=0
+    )
     by_name = dict(zip(METHODS, errors, strict=True))
     for name in ("additive noise", "additive noise, corrected", "sufficient statistics"):
         assert by_name[name] == pytest.approx(1.0, abs=0.02)

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
-from dplit.projection import projection
-from dplit.projection.choice import Facts, best_rows, projection_error
-from dplit.projection.laws import _additive_moments, _projected_moments, expected_error
-from dplit.projection.regression import spectrum
+from dplit.advice.entry_errors import EntryFacts, best_rows, projection_error
+from dplit.entries import projections
+from dplit.papers.projection.laws import _projected_moments, expected_error
+from dplit.papers.projection.samplers import _additive_moments
+from dplit.papers.projection.spectrum import spectrum
 from dplit.streams import stream
 from dplit_studies.projection.curves import (
     RESPONSES,
@@ -123,10 +124,10 @@ def test_corrected_fits_from_moments_are_those_of_the_release():
         Y = np.column_stack(responses)
         plain, corrected = _fits(Z.T @ Z, Z.T @ Y, np.sum(Y**2, axis=0), len(Z), variance)
         for k, y in enumerate(responses):
-            release = projection.ProjectionRelease(Z, y)
-            amount = projection.useful_correction(release, variance=variance)
-            assert plain[:, k] == pytest.approx(projection.fit_projection(release), rel=1e-8)
-            wanted = projection.fit_projection(release, correction=amount)
+            release = projections.ProjectionRelease(Z, y)
+            amount = projections.useful_correction(release, variance=variance)
+            assert plain[:, k] == pytest.approx(projections.fit_projection(release), rel=1e-8)
+            wanted = projections.fit_projection(release, correction=amount)
             assert corrected[:, k] == pytest.approx(wanted, rel=1e-8)
 
 
@@ -151,7 +152,7 @@ def test_moments_of_both_releases_have_the_law_of_the_naive_ones(scheme):
         else:
             (moments,) = _projected_moments(problems, [variance], rows, rng)
             fast = _fits(*moments, rows, variance)[1]
-            release = projection.release_projection(
+            release = projections.release_projection(
                 X, Y, n_components=rows, variance=variance, rng=rng
             )
             Z, target, m = release.X, release.y, rows
@@ -171,7 +172,7 @@ def test_corrected_projections_come_near_the_closed_form():
     """
     found = budget_curves(seed=1, n_repeats=1, epsilons=(0.5,), responses=("unit", "snr1"))
     for name, signal in (("unit", 800 / 3), ("snr1", 1.0)):
-        facts = Facts(10_000, 800, signal, 0.5)
+        facts = EntryFacts(10_000, 800, signal, 0.5)
         rows, best = best_rows(facts)
         assert rows < 10_000
         wanted = {"best": best, "log": projection_error(facts, 3303)}

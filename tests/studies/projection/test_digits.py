@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dplit.datasets import Digits, load_fours_and_nines
-from dplit.projection.regression import spectrum
+from dplit.notebook.datasets.digits import Digits, load_fours_and_nines
+from dplit.papers.projection.spectrum import spectrum
 from dplit.streams import stream
 from dplit_studies.projection import digits as module
 from dplit_studies.projection.digits import _augment, digit_curves, pixel_table
@@ -47,10 +47,12 @@ def test_affine_copies_turn_a_bar_by_twelve_degrees_at_most():
     mass = moved.sum(axis=(1, 2))
     up = (moved * rows).sum(axis=(1, 2)) / mass
     across = (moved * columns).sum(axis=(1, 2)) / mass
-    lean = np.array([
-        np.sum(m * (rows - u) * (columns - a)) / np.sum(m * (rows - u) ** 2)
-        for m, u, a in zip(moved, up, across, strict=True)
-    ])  # fmt: skip
+    lean = np.array(
+        [
+            np.sum(m * (rows - u) * (columns - a)) / np.sum(m * (rows - u) ** 2)
+            for m, u, a in zip(moved, up, across, strict=True)
+        ]
+    )
     assert 0.15 < np.abs(lean).max() < np.tan(np.deg2rad(12)) + 0.15 + 0.05
 
 
@@ -111,7 +113,7 @@ def test_errors_are_those_of_the_fits_on_the_same_split(bundled, curves):
 
 def test_projected_errors_have_the_mean_of_the_mechanism(bundled, curves):
     """200 naive projections per trial against 4 fast ones; 4.5 standard errors over trials."""
-    from dplit_studies.projection.naive import naive_projection_draws
+    from dplit_studies.projection.simulation import naive_projection_draws
 
     table = pixel_table(bundled, n_features=40, rng=stream(0, "proj-fig3", "public"))
     n, rows = 360, round(90 * (np.log(2) + 1))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dplit.datasets.classification import scaled_table
-from dplit.projection.information import fixed_variance
-from dplit.projection.leakage import binary_leakage, single_entry
-from dplit.projection.projection import printed_variance
-from dplit.projection.regression import column_energy_floor
+from dplit.entries.privacy import fixed_variance
+from dplit.notebook.datasets.classification import scaled_table
+from dplit.papers.projection.calibration import printed_variance
+from dplit.papers.projection.leakage import binary_leakage, single_entry
+from dplit.papers.projection.regression import column_energy_floor
 from dplit.streams import stream
 from dplit_studies.projection.entry_scan import MULTIPLES, leak_sweeps, scan_entries, uniform_scan
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dplit.streams import stream
-from dplit_studies.projection import naive
-from dplit_studies.projection.naive import naive_additive_draws, naive_projection_draws
+from dplit_studies.projection import simulation
+from dplit_studies.projection.simulation import naive_additive_draws, naive_projection_draws
 
 RNG = stream(0, "test-naive", "data")
 X, Y = RNG.uniform(-1, 1, (12, 3)), RNG.standard_normal(12)
@@ -35,7 +35,7 @@ def test_additive_noise_is_the_mechanism_as_written():
 
 
 def test_batches_do_not_change_the_number_of_draws(monkeypatch):
-    monkeypatch.setattr(naive, "_ENTRIES", 100)
+    monkeypatch.setattr(simulation, "_ENTRIES", 100)
     rng = stream(2, "test-naive", "noise")
     assert naive_additive_draws(X, Y, sigma=0.5, size=8, rng=rng).shape == (8, 3)
     fits = naive_projection_draws(X, Y, penalty=0.0, n_components=7, size=5, rng=rng)

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from dplit.datasets.classification import scaled_table
+from dplit.advice.entry_errors import EntryFacts
+from dplit.entries.privacy import row_variance
 from dplit.mechanisms import gaussian_epsilon
-from dplit.projection.choice import Facts
-from dplit.projection.leakage import row_variance
-from dplit_studies.projection import prior_work
+from dplit.notebook.datasets.classification import scaled_table
+from dplit_studies.projection import per_record, prior_work
 
 BUDGETS = [(0.5, 1), (0.5, 500), (1.0, 60), (3.0, 1), (8.0, 60), (8.0, 500)]
 
@@ -133,7 +133,7 @@ def test_mixed_fits_are_those_of_real_mixtures() -> None:
     low = float(np.linalg.eigvalsh(M.T @ M)[0]) / 3.0
     quick, slow = np.empty((2, count, 2))
     for k in range(count):
-        quick[k] = prior_work.mixed_fit(M.T @ M, square=3.0, floor=9.0, rng=rng, **size)
+        quick[k] = per_record.mixed_fit(M.T @ M, square=3.0, floor=9.0, rng=rng, **size)
         late = math.sqrt(2 * math.log(3e5)) - rng.standard_normal()
         lack = 9.0 - max(low - 9.0 / math.sqrt(12) * late, 0.0)
         Z = rng.standard_normal((12, 40)) @ M + math.sqrt(3 * lack) * rng.standard_normal((12, 3))
@@ -151,7 +151,7 @@ def test_a_spread_that_is_wide_enough_gets_no_noise() -> None:
     rng = np.random.default_rng(6)
     M = 100.0 * np.linalg.qr(rng.standard_normal((30, 3)))[0]
     fits = [
-        prior_work.mixed_fit(M.T @ M, square=1.0, floor=50.0, n_components=10, delta=1e-5, rng=rng)
+        per_record.mixed_fit(M.T @ M, square=1.0, floor=50.0, n_components=10, delta=1e-5, rng=rng)
         for _ in range(3000)
     ]
     excess = np.sum(np.array(fits) ** 2, axis=1)
@@ -162,10 +162,10 @@ def test_noise_on_moments_is_ahead_of_mixtures_for_a_record() -> None:
     """Five columns, 5,000 records, six tables; both at the same budget. Kills a rival that is told
     less, and an error that is not over the law's: moments must come within .02 of 1.
     """
-    found = prior_work.compare_per_record(Facts(5000, 5, 1.0, 8.0, 1e-6), 6)
+    found = per_record.compare_per_record(EntryFacts(5000, 5, 1.0, 8.0, 1e-6), 6)
     mixtures, moments = found["mixtures"], found["moments"]
     assert mixtures.mean - moments.mean > 3 * math.hypot(mixtures.se, moments.se)
     assert 1.0 < moments.mean < 1.02
     assert mixtures.mean < 1.5
-    assert mixtures.rows in {5 * k for k in prior_work.MULTIPLES}
+    assert mixtures.rows in {5 * k for k in per_record.MULTIPLES}
     assert moments.rows == 0

@@ -7,8 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dplit.projection.projection import noise_free_epsilon
-from dplit.trials import Runs
+from dplit.papers.projection.calibration import noise_free_epsilon
 from dplit_studies.projection.curves import (
     _ErrorCurves,
     _Errors,
@@ -17,6 +16,7 @@ from dplit_studies.projection.curves import (
     linearity,
     lower_is_better,
 )
+from dplit_studies.runs import Runs
 
 pytestmark = pytest.mark.claim("proj-secV-statements")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dplit.projection.attacks import paired_columns
-from dplit.projection.information import scale_information
-from dplit.projection.leakage import binary_leakage, single_entry
+from dplit.papers.projection.channels import scale_information
+from dplit.papers.projection.counterexamples import paired_columns
+from dplit.papers.projection.leakage import binary_leakage, single_entry
 from dplit.streams import stream
-from dplit_studies.projection.naive import simulated_leakage
+from dplit_studies.projection.simulation import simulated_leakage
 
 
 @pytest.mark.claim("proj-lemma2")
@@ -17,9 +17,13 @@ from dplit_studies.projection.naive import simulated_leakage
 def test_counterexample_by_naive_releases(levels, n):
     """4 standard errors, false alarm 1e-4. Kills rows of S that are shared between draws."""
     bits = simulated_leakage(
-        [paired_columns(x) for x in levels], None, variance=0.0, n_components=n,
-        rng=stream(0, "simulation", "noise", n), n_draws=4000,
-    )  # fmt: skip
+        [paired_columns(x) for x in levels],
+        None,
+        variance=0.0,
+        n_components=n,
+        rng=stream(0, "simulation", "noise", n),
+        n_draws=4000,
+    )
     exact = scale_information(np.square(levels), n_samples=n).value
     assert abs(bits.value - exact) < 4 * bits.error
     assert bits.error < 0.02

@@ -8,37 +8,39 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from dplit.baselines import objective_noise
+from benchmarks.maps import random_features, random_features_off_grid, random_features_solutions
 from dplit.features import cos_sin_features, random_frequencies
+from dplit.kernels._certified_ridge import balanced_penalty
+from dplit.kernels.ridge_sensitivity import record_sensitivity
+from dplit.linear.objective import objective_noise
 from dplit.mechanisms import gaussian_sigma
-from dplit.random_features._certified import balanced_penalty
-from dplit.random_features.sensitivity import record_sensitivity
 from dplit.streams import stream
-from dplit_studies.random_features import choice_map
 from tests.archives import archived
 
 ARCHIVE = archived("random_features_choice")
 
 
-@pytest.mark.parametrize("shape", choice_map.SHAPES)
+@pytest.mark.parametrize("shape", random_features.SHAPES)
 def test_targets_fill_a_good_part_of_their_bounds(shape: str) -> None:
     """10^5 draws: the deviation is within 0.05 of 0.4, which one draw in 10^9 would miss by chance;
     kills a forgotten factor. Nothing leaves the bounds but rare sums of bends.
     """
     rng = stream(0, f"dprf-choice-target-{shape}", "data")
     for d in (2, 5, 20):
-        values = choice_map.target(shape, rng.uniform(-1, 1, (100_000, d)), rng)
+        values = random_features.target(shape, rng.uniform(-1, 1, (100_000, d)), rng)
         assert float(values.std()) == pytest.approx(0.4, abs=0.05)
         assert float(np.mean(np.abs(values) > 1.0)) < 0.02
 
 
-def _example(n: int = 400, d: int = 2, count: int = 8) -> tuple[choice_map._Waves, np.ndarray]:
+def _example(
+    n: int = 400, d: int = 2, count: int = 8
+) -> tuple[random_features_solutions._Waves, np.ndarray]:
     rng = stream(0, "dprf-choice-example", "data")
-    X, y, test, truth = choice_map.draw(choice_map.Law(n, d, "smooth"), rng, 50)
+    X, y, test, truth = random_features.draw(random_features.Law(n, d, "smooth"), rng, 50)
     omega = random_frequencies(d, count, gamma=0.5, rng=rng)
     rows, tests = cos_sin_features(X, omega), cos_sin_features(test, omega)
     public = cos_sin_features(rng.uniform(-1, 1, (3000, d)), omega)
-    return choice_map._Waves(rows.T @ rows, rows.T @ y, tests, truth, public), rows
+    return random_features_solutions._Waves(rows.T @ rows, rows.T @ y, tests, truth, public), rows
 
 
 def test_exact_errors_are_those_of_draws() -> None:
@@ -72,11 +74,11 @@ def test_a_shaped_penalty_is_the_identity_in_its_own_waves() -> None:
 
 def test_ridge_of_the_map_is_that_of_the_estimator() -> None:
     waves, _ = _example()
-    unit = float(gaussian_sigma(epsilon=1.0, delta=choice_map.DELTA))
+    unit = float(gaussian_sigma(epsilon=1.0, delta=random_features.DELTA))
     alpha = balanced_penalty(400, len(waves.gram), unit, "record")
     bias, _ = waves.penalised(np.array([alpha]))
     moved = record_sensitivity(alpha=alpha, label_bound=1.0, n_records=400)
-    found = choice_map.solutions(waves, 400, 1.0)
+    found = random_features_solutions.solutions(waves, 400, 1.0)
     assert found["ridge"] == pytest.approx(float(bias[0]) + (unit * moved) ** 2)
     assert found["clipped*"] < found["ridge*"] <= found["ridge"]
 
@@ -110,9 +112,9 @@ def test_errors_of_clipped_and_shaped_fits_and_of_perturbed_objectives() -> None
     variance, a row's length forgotten, and a Jacobian that costs nothing.
     """
     waves, _ = _example()
-    unit = float(gaussian_sigma(epsilon=1.0, delta=choice_map.DELTA))
+    unit = float(gaussian_sigma(epsilon=1.0, delta=random_features.DELTA))
     p = len(waves.gram)
-    alphas = [*choice_map._ALPHAS, balanced_penalty(400, p, unit, "record")]
+    alphas = [*random_features_solutions._ALPHAS, balanced_penalty(400, p, unit, "record")]
     clipped, objective, shaped = [], [], []
     for alpha in map(float, alphas):
         inverse = np.linalg.inv(waves.gram + alpha * np.eye(p))
@@ -121,7 +123,7 @@ def test_errors_of_clipped_and_shaped_fits_and_of_perturbed_objectives() -> None
         cost = math.log(1.0 + 1.0 / alpha)
         if cost < 0.9:
             level = objective_noise(
-                epsilon=1.0, delta=choice_map.DELTA, data_norm=1.0, jacobian=cost
+                epsilon=1.0, delta=random_features.DELTA, data_norm=1.0, jacobian=cost
             )
             moved = float(np.mean(np.sum((waves.test @ inverse) ** 2, 1)))
             objective.append(bias + level**2 * moved)
@@ -131,7 +133,7 @@ def test_errors_of_clipped_and_shaped_fits_and_of_perturbed_objectives() -> None
             bias = float(np.mean((changed.test @ fit - changed.truth) ** 2))
             lengths = np.linalg.norm(changed.test, axis=1) ** 2
             shaped.append(bias + 4.0 * unit**2 / alpha**2 * longest * float(lengths.mean()))
-    found = choice_map.solutions(waves, 400, 1.0)
+    found = random_features_solutions.solutions(waves, 400, 1.0)
     told = [found[f"{name}*"] for name in ("clipped", "shaped", "objective")]
     assert told == [pytest.approx(min(x), rel=1e-8) for x in (clipped, shaped, objective)]
 
@@ -140,18 +142,20 @@ def test_the_archive_is_what_the_map_computes() -> None:
     """One law of it and one table again, with the same seed: kills another budget, width, norm,
     noise or unit. Descents amplify rounding; a hundredth is allowed.
     """
-    law = choice_map.Law(300, 2, "bends", 0.1)
-    rows = choice_map.cells(law, choice_map.TRIALS[300], seed=ARCHIVE["seed"])
+    law = random_features.Law(300, 2, "bends", 0.1)
+    rows = random_features_solutions.cells(law, random_features.TRIALS[300], seed=ARCHIVE["seed"])
     for row in rows:
         facts = {"n": 300, "d": 2, "shape": "bends", "fill": 0.1, "epsilon": row["epsilon"]}
         (told,) = (one for one in ARCHIVE["cells"] if facts.items() <= one.items())
         np.testing.assert_allclose(row["errors"], told["errors"], rtol=0.01)
         np.testing.assert_allclose(row["se"], told["se"], rtol=0.05)
     for case in (
-        choice_map.OFF_GRID[0],
-        choice_map.OFF_GRID[5],
+        random_features_off_grid.OFF_GRID[0],
+        random_features_off_grid.OFF_GRID[5],
     ):  # correlated columns, and a table that comes along
-        again = choice_map.off_grid(case, 3.0, choice_map.OFF_TRIALS, seed=ARCHIVE["seed"])
+        again = random_features_off_grid.off_grid(
+            case, 3.0, random_features_off_grid.OFF_TRIALS, seed=ARCHIVE["seed"]
+        )
         facts = {**case._asdict(), "epsilon": 3.0}
         (told,) = (one for one in ARCHIVE["cases"] if facts.items() <= one.items())
         np.testing.assert_allclose(again["mean"], told["mean"], rtol=0.01)
@@ -159,10 +163,12 @@ def test_the_archive_is_what_the_map_computes() -> None:
 
 def test_records_off_the_grid_are_scaled_and_new() -> None:
     """Kills tests on records that were learnt from, and noise that fills other bounds."""
-    for case in choice_map.OFF_GRID:
+    for case in random_features_off_grid.OFF_GRID:
         if case.data in ("medical", "wine"):
             continue
-        X, y, test, truth = choice_map.records_of(case, stream(0, "dprf-choice-off", "data"))
+        X, y, test, truth = random_features_off_grid.records_of(
+            case, stream(0, "dprf-choice-off", "data")
+        )
         assert X.shape == (case.n, case.d)
         assert len(test) == len(truth) > 100
         assert np.abs(X).max() <= 1.0 + 1e-12
@@ -178,11 +184,15 @@ def test_records_off_the_grid_are_scaled_and_new() -> None:
 
 
 def test_a_cell_is_reproduced_and_complete() -> None:
-    law = choice_map.Law(300, 2, "bends", 0.1)
-    assert law in set(choice_map.laws())
-    assert {one.n for one in choice_map.laws()} == choice_map.TRIALS.keys()
-    first, second = (choice_map.cells(choice_map.Law(60, 2, "bends"), 2, seed=3) for _ in range(2))
+    law = random_features.Law(300, 2, "bends", 0.1)
+    assert law in set(random_features_solutions.laws())
+    assert {one.n for one in random_features_solutions.laws()} == random_features.TRIALS.keys()
+    first, second = (
+        random_features_solutions.cells(random_features.Law(60, 2, "bends"), 2, seed=3)
+        for _ in range(2)
+    )
     assert first == second
     assert all(
-        len(row["errors"]) == len(choice_map.METHODS) and None not in row["errors"] for row in first
+        len(row["errors"]) == len(random_features.METHODS) and None not in row["errors"]
+        for row in first
     )

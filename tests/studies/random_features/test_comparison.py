@@ -10,19 +10,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dplit.claims import load_targets, share_within
+from dplit.notebook.claims import load_targets, share_within
+from dplit.papers.random_features.counterexamples import _f1
 from dplit.streams import stream
-from dplit_studies.random_features.curves import (
+from dplit_studies.random_features.comparison import (
     _Curves,
-    _Setting,
-    _setting,
     feature_curves,
     real_curves,
     record_curves,
     sentences,
 )
-from dplit_studies.random_features.data import _draw_data, _f1, _f2, _Prepared, _split
-from dplit_studies.random_features.tables import reproduction_rows, table1_rows
+from dplit_studies.random_features.preparation import _Prepared, _split
+from dplit_studies.random_features.published_settings import _Setting, _setting
+from dplit_studies.random_features.published_tables import reproduction_rows, table1_rows
+from dplit_studies.random_features.synthetic import _draw_data, _f2
 
 SMALL = replace(
     _setting("fig1"), components=(60, 90), records=(20,), test_records=15, frequency_sd=1.5
@@ -56,9 +57,14 @@ def sgd_variance(m: int, epsilon: float, delta: float, eta: float) -> float:
 
 
 def naive(
-    X: tuple[np.ndarray, np.ndarray], y: tuple[np.ndarray, np.ndarray], s: _Setting, name: str,
-    trial: int, methods: tuple[str, ...], components: tuple[int, ...],
-) -> list[dict[str, Any]]:  # fmt: skip
+    X: tuple[np.ndarray, np.ndarray],
+    y: tuple[np.ndarray, np.ndarray],
+    s: _Setting,
+    name: str,
+    trial: int,
+    methods: tuple[str, ...],
+    components: tuple[int, ...],
+) -> list[dict[str, Any]]:
     """Every error with explicit features, coefficients and noise, from the same streams."""
     m, q = len(y[0]), len(s.epsilons)
     widths = {"ours": q, "gamma": q, "sgd": q * len(s.learning_rates)}
@@ -87,8 +93,9 @@ def naive(
             "constant": np.mean((y[1] - y[0].mean()) ** 2),
         }
         norms = np.mean(np.sum(test**2, axis=1))
-        sigma = [s.sensitivity / math.sqrt(n) * math.sqrt(2 * math.log(1.25e5)) / e
-                 for e in s.epsilons]  # fmt: skip
+        sigma = [
+            s.sensitivity / math.sqrt(n) * math.sqrt(2 * math.log(1.25e5)) / e for e in s.epsilons
+        ]
         out["ours"] = [error(c + x * Z[:, i]) for i, x in enumerate(sigma)]
         out["ours_expected"] = [out["nonprivate"] + x**2 * norms for x in sigma]
         out["min_norm_private"] = [error(best + x * Z[:, i]) for i, x in enumerate(sigma)]
@@ -167,9 +174,16 @@ def test_record_curves_equal_the_naive_run(figure: str) -> None:
     for t in range(2):
         X, y = _draw_data(219, 3, data, rng=stream(3, name, "data", t))
         trials.append(
-            naive((X[:210], X[210:]), (y[:210], y[210:]), s, name, t, ("ours", "gamma", "sgd"),
-                  (410, 420))
-        )  # fmt: skip
+            naive(
+                (X[:210], X[210:]),
+                (y[:210], y[210:]),
+                s,
+                name,
+                t,
+                ("ours", "gamma", "sgd"),
+                (410, 420),
+            )
+        )
     for k, (version, size) in enumerate((("text", 410), ("code", 420))):
         at = replace(s, components=(size,))
         assert_curves(both[version], [[trial[k]] for trial in trials], at, axis=(210,))
@@ -299,8 +313,10 @@ def test_every_target_can_be_looked_up() -> None:
 
 
 def test_share_within_counts_rows() -> None:
-    rows = [{"paper": 1.0, "ours": 1.0 + d, "paper_se": 0.02, "ours_se": 0.0, "reading_error": 0.01}
-            for d in (0.05, 0.0899, 0.0901, 0.2)]  # fmt: skip
+    rows = [
+        {"paper": 1.0, "ours": 1.0 + d, "paper_se": 0.02, "ours_se": 0.0, "reading_error": 0.01}
+        for d in (0.05, 0.0899, 0.0901, 0.2)
+    ]
     assert share_within(rows) == 0.5
     with pytest.raises(ValueError, match="rows must not be empty"):
         share_within([])

@@ -7,9 +7,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from dplit.datasets import Dataset, find_file, load_medical, load_wine
-from dplit.random_features.interpolation import duplicate_counts
-from dplit_studies.random_features.data import (
+from dplit.notebook.datasets.papers import Dataset, find_file, load_medical, load_wine
+from dplit.papers.random_features.duplicates import duplicate_counts
+from dplit_studies.random_features.preparation import (
     _fairness_data,
     _min_max,
     _one_hot,
@@ -27,13 +27,18 @@ needs_data = pytest.mark.skipif(
 @pytest.fixture
 def toy() -> Dataset:
     return Dataset(
-        name="medical", source="paper",
+        name="medical",
+        source="paper",
         numeric=np.array([[1.0, 5.0], [3.0, 5.0], [2.0, 7.0], [10.0, 9.0]]),
         numeric_names=("age", "bmi"),
-        categorical={"sex": np.array(["male", "female", "male", "female"]),
-                     "smoker": np.array(["no", "no", "yes", "no"])},
-        target=np.array([1.0, 2.0, 5.0, 4.0]), target_name="charges", provenance="toy",
-    )  # fmt: skip
+        categorical={
+            "sex": np.array(["male", "female", "male", "female"]),
+            "smoker": np.array(["no", "no", "yes", "no"]),
+        },
+        target=np.array([1.0, 2.0, 5.0, 4.0]),
+        target_name="charges",
+        provenance="toy",
+    )
 
 
 @pytest.mark.claim("dprf-fig4")
@@ -42,8 +47,9 @@ def test_prepare_scales_and_encodes(toy: Dataset) -> None:
     assert data.names == ("age", "bmi", "sex=female", "sex=male", "smoker=no", "smoker=yes")
     np.testing.assert_allclose(data.X[:, 0], [0, 2 / 9, 1 / 9, 1])
     np.testing.assert_allclose(data.X[:, 1], [0, 0, 0.5, 1])
-    np.testing.assert_array_equal(data.X[:, 2:], [[0, 1, 1, 0], [1, 0, 1, 0], [0, 1, 0, 1],
-                                                  [1, 0, 1, 0]])  # fmt: skip
+    np.testing.assert_array_equal(
+        data.X[:, 2:], [[0, 1, 1, 0], [1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 1, 0]]
+    )
     np.testing.assert_allclose(data.y, [0, 0.25, 1, 0.75])
 
 

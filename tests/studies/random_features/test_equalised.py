@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dplit.datasets import load_medical
 from dplit.features import cos_sin_features
+from dplit.notebook.datasets.papers import load_medical
 from dplit.streams import stream
-from dplit_studies.random_features.curves import _setting
-from dplit_studies.random_features.data import _fairness_data
-from dplit_studies.random_features.fairness import _label_strata, error_gap_curves
+from dplit_studies.random_features.parity import _label_strata, error_gap_curves
+from dplit_studies.random_features.preparation import _fairness_data
+from dplit_studies.random_features.published_settings import _setting
 
 pytestmark = pytest.mark.claim("dprf-beyond-error-gaps")
 

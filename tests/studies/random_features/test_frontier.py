@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dplit import baselines
 from dplit.features import cos_sin_features, random_frequencies
+from dplit.kernels._certified_ridge import balanced_penalty
+from dplit.kernels.ridge_sensitivity import record_sensitivity
+from dplit.linear import descent, moments, regressors
 from dplit.mechanisms import gaussian_delta, gaussian_sigma
-from dplit.random_features._certified import balanced_penalty
-from dplit.random_features.sensitivity import record_sensitivity
 from dplit.streams import stream
-from dplit_studies.random_features.data import _Prepared, _split
 from dplit_studies.random_features.frontier import _STEPS, _WIDTHS, frontier, noise_variance
+from dplit_studies.random_features.preparation import _Prepared, _split
 
 pytestmark = pytest.mark.claim("dprf-beyond-frontier")
 
@@ -80,15 +80,18 @@ def test_frontier_equals_explicit_fits(real: bool) -> None:
                 assert found["record"][j] == pytest.approx(plain - sigma**2 / spread, rel=1e-8)
                 assert found["crude"][j] == pytest.approx(plain - crude**2 / spread, rel=1e-8)
             budget: dict[str, Any] = {
-                "epsilon": epsilon, "delta": 1e-5, "neighboring": "replace_one", "rng": noise
-            }  # fmt: skip
+                "epsilon": epsilon,
+                "delta": 1e-5,
+                "neighboring": "replace_one",
+                "rng": noise,
+            }
             for j, width in enumerate(_WIDTHS):
                 S, P = maps[width]
                 bounds = {"data_norm": 1.0, "label_bound": 1.0}
-                fit = baselines.sufficient_statistics(S[:m], y[:m], **bounds, **budget)
+                fit = moments.sufficient_statistics(S[:m], y[:m], **bounds, **budget)
                 assert found["sufficient statistics"][j] == pytest.approx(r2(y_test, P @ fit.coef))
             for j, steps in enumerate(_STEPS):
-                walk = baselines.noisy_gradient_descent(
+                walk = descent.noisy_gradient_descent(
                     F[:m], y[:m], clip=1.0, steps=steps, learning_rate=1.0, **budget
                 )
                 reached = r2(y_test, T @ walk.coef)
@@ -98,8 +101,8 @@ def test_frontier_equals_explicit_fits(real: bool) -> None:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # of the noise at small budgets
                 fits = {
-                    "sufficient statistics": baselines.SufficientStatisticsRegressor(**given),
-                    "noisy gradient descent": baselines.NoisyGradientRegressor(**given),
+                    "sufficient statistics": regressors.SufficientStatisticsRegressor(**given),
+                    "noisy gradient descent": regressors.NoisyGradientRegressor(**given),
                 }
                 for name, model in fits.items():
                     S, P = maps[_WIDTHS[0]] if name == "sufficient statistics" else maps[100]

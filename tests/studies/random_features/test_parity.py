@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
-from dplit.claims import load_targets
-from dplit.datasets import Dataset, find_file, load_medical, load_wine
-from dplit.random_features.fairness import estimator_floor
+from dplit.notebook.claims import load_targets
+from dplit.notebook.datasets.papers import Dataset, find_file, load_medical, load_wine
+from dplit.papers.random_features.published_gaps import estimator_floor
 from dplit.streams import stream
-from dplit_studies.random_features.curves import _setting
-from dplit_studies.random_features.data import _fairness_data, _split
-from dplit_studies.random_features.fairness import _projection, gap_curves, parity_scores
-from dplit_studies.random_features.tables import gap_rows, parity_rows, pooled_gap_row
+from dplit_studies.random_features.parity import _projection, gap_curves, parity_scores
+from dplit_studies.random_features.preparation import _fairness_data, _split
+from dplit_studies.random_features.published_settings import _setting
+from dplit_studies.random_features.published_tables import gap_rows, parity_rows, pooled_gap_row
 
 DATA = load_medical("bundled")
 SMALL = replace(_setting("fig7"), components=(60,), epsilons=(0.05, 0.3), frequency_sd=0.05)
@@ -29,9 +29,15 @@ def cosine(X: np.ndarray, n: int, sd: float, rng: np.random.Generator) -> np.nda
 
 
 def assert_gaps(
-    curves: Any, t: int, F: np.ndarray, A: np.ndarray, y: np.ndarray, groups: np.ndarray,
-    noise: np.random.Generator, variances: tuple[float, ...],
-) -> None:  # fmt: skip
+    curves: Any,
+    t: int,
+    F: np.ndarray,
+    A: np.ndarray,
+    y: np.ndarray,
+    groups: np.ndarray,
+    noise: np.random.Generator,
+    variances: tuple[float, ...],
+) -> None:
     """Exact gaps, floors and sampled estimates of one repetition, Gram matrices explicit."""
     sets = [groups >= 0, groups == 0, groups == 1]
     counts = tuple(int(s.sum()) for s in sets)
@@ -40,8 +46,10 @@ def assert_gaps(
     spectra = {"rf": [np.linalg.eigvalsh(F[s] @ F[s].T) for s in sets]}
     spectra["rls"] = [np.linalg.eigvalsh(A[s].T @ A[s]) for s in sets]
     for k, v in enumerate(variances):
-        risks = [v / n * np.dot(np.clip(x, 0, None), noise.chisquare(100, size=n) / 100)
-                 for x, n in zip(spectra["rf"], counts, strict=True)]  # fmt: skip
+        risks = [
+            v / n * np.dot(np.clip(x, 0, None), noise.chisquare(100, size=n) / 100)
+            for x, n in zip(spectra["rf"], counts, strict=True)
+        ]
         expected = np.abs(np.array(risks[1:]) - risks[0])
         np.testing.assert_allclose(curves.values["rf"][t, k], expected, rtol=1e-7)
         for model, M in (("rf", F), ("rls", A)):
@@ -78,9 +86,15 @@ def test_gap_curves_equal_a_direct_computation(feature: str, noise: Any) -> None
         rows, _ = _split(sizes, groups=data.groups, rng=stream(4, name, "data", t))
         F = cosine(data.raw[rows], 60, 0.05, stream(4, name, "public", t))
         assert_gaps(
-            curves, t, F, data.scaled[rows], data.y[rows], data.groups[rows],
-            stream(4, name, "noise", t), tuple(16 / 60 * factor for factor in factors),
-        )  # fmt: skip
+            curves,
+            t,
+            F,
+            data.scaled[rows],
+            data.y[rows],
+            data.groups[rows],
+            stream(4, name, "noise", t),
+            tuple(16 / 60 * factor for factor in factors),
+        )
     np.testing.assert_array_equal(curves.epsilons, [0.05, 0.3])
 
 
@@ -91,10 +105,15 @@ def test_wine_gaps_use_five_hundred_records_of_each_colour() -> None:
     colour = np.repeat(["red", "white"], 1600)
     numeric = rng.standard_normal((3200, 3)) + (colour == "white")[:, None]
     wine = Dataset(
-        name="wine", source="paper", numeric=numeric, numeric_names=("a", "b", "c"),
-        categorical={"colour": colour}, target=rng.standard_normal(3200), target_name="quality",
+        name="wine",
+        source="paper",
+        numeric=numeric,
+        numeric_names=("a", "b", "c"),
+        categorical={"colour": colour},
+        target=rng.standard_normal(3200),
+        target_name="quality",
         provenance="drawn",
-    )  # fmt: skip
+    )
     base = replace(_setting("fig8"), components=(40,), epsilons=(0.05, 0.2))
     curves = gap_curves(wine, "colour", seed=2, n_repeats=2, base=base)
     name = "dprf-fig8-colour"
@@ -102,17 +121,25 @@ def test_wine_gaps_use_five_hundred_records_of_each_colour() -> None:
         rng = stream(2, name, "data", t)
         drawn, _ = _split((100, 100), groups=np.repeat([0, 1], 1600), rng=rng)
         part = replace(
-            wine, numeric=numeric[drawn], target=wine.target[drawn],
+            wine,
+            numeric=numeric[drawn],
+            target=wine.target[drawn],
             categorical={"colour": colour[drawn]},
-        )  # fmt: skip
+        )
         data = _fairness_data(part, "colour")
         rows, _ = _split((1000, 1000), groups=data.groups, rng=rng)
         assert np.bincount(data.groups[rows]).tolist() == [500, 500]
         F = cosine(data.raw[rows], 40, math.sqrt(20), stream(2, name, "public", t))
         assert_gaps(
-            curves, t, F, data.scaled[rows], data.y[rows], data.groups[rows],
-            stream(2, name, "noise", t), (100.0, 25.0),
-        )  # fmt: skip
+            curves,
+            t,
+            F,
+            data.scaled[rows],
+            data.y[rows],
+            data.groups[rows],
+            stream(2, name, "noise", t),
+            (100.0, 25.0),
+        )
     np.testing.assert_array_equal(curves.epsilons, [0.05, 0.2])
 
 
@@ -153,9 +180,11 @@ def test_parity_scores_equal_a_direct_computation() -> None:
         first = _fairness_data(DATA, feature).groups == 0
         ks = lambda v, f=first: ks_2samp(v[f], v[~f]).statistic  # noqa: E731
         for values, key in (
-            (score.dp_rf, "dp_rf"), (score.dp_rf_code, "code"), (score.noise, "noise"),
+            (score.dp_rf, "dp_rf"),
+            (score.dp_rf_code, "code"),
+            (score.noise, "noise"),
             (score.dp_rls, "rls"),
-        ):  # fmt: skip
+        ):
             np.testing.assert_allclose(values, [ks(v) for v in outputs[key]], atol=1e-9)
         assert score.targets == pytest.approx(ks(y))
         assert score.rls == pytest.approx(ks(A @ theta))
@@ -166,10 +195,19 @@ def test_parity_scores_equal_a_direct_computation() -> None:
         assert score.null[0] == pytest.approx(math.sqrt(math.pi / 2) * math.log(2) / math.sqrt(n))
         assert score.null[1] == pytest.approx(0.26033 / math.sqrt(n), rel=1e-4)
         errors = {
-            "zero": np.mean(y**2), "constant": np.var(y), "rls": np.mean((A @ theta - y) ** 2),
-            **{k: np.mean([np.mean((v - y) ** 2) for v in outputs[o]]) for k, o in
-               (("rf", "rf"), ("dp_rf", "dp_rf"), ("noise", "noise"), ("dp_rls", "rls"))},
-        }  # fmt: skip
+            "zero": np.mean(y**2),
+            "constant": np.var(y),
+            "rls": np.mean((A @ theta - y) ** 2),
+            **{
+                k: np.mean([np.mean((v - y) ** 2) for v in outputs[o]])
+                for k, o in (
+                    ("rf", "rf"),
+                    ("dp_rf", "dp_rf"),
+                    ("noise", "noise"),
+                    ("dp_rls", "rls"),
+                )
+            },
+        }
         assert set(errors) == set(score.mse)
         for key, value in errors.items():
             assert score.mse[key] == pytest.approx(value, rel=1e-6), key
@@ -248,7 +286,7 @@ def test_pooled_gaps_see_a_factor_of_two() -> None:
             {"model": m, "epsilon": SMALL.epsilons[k], "group": g + 1, "paper": scale * x}
             | {"reading_error": 0.0}
             for m, k, g, x in drawn
-        ]  # fmt: skip
+        ]
         found = pooled_gap_row([(entries, curves)], repeats=120)
         band = 4 * math.hypot(found["paper_se"], found["ours_se"])
         assert (abs(found["paper"] - found["ours"]) <= band) == near

@@ -7,14 +7,14 @@ import pytest
 from sklearn.datasets import load_digits
 
 from dplit.audit import ledger
-from dplit.baselines import private_lloyd, spread_centers
-from dplit.sketching.decoders.kmeans import sse
-from dplit.sketching.decoders.pca import measure
+from dplit.clusters.lloyd import private_lloyd, spread_centers
+from dplit.sketching.decoders.kmeans_cost import sse
+from dplit.sketching.decoders.low_rank import measure
 from dplit.streams import stream
-from dplit.trials import Trial
-from dplit_studies.sketching import comparison, models
-from dplit_studies.sketching.data import MixtureLaw
-from dplit_studies.sketching.references import lloyd
+from dplit_studies.sketching import comparison, covariance_release, model_experiments
+from dplit_studies.sketching.clompr_reference import lloyd
+from dplit_studies.sketching.mixture_laws import MixtureLaw
+from dplit_studies.trials import Trial
 
 LAW = MixtureLaw(4, 8, separation=1.5, frequency_variance=1 / 8)
 
@@ -22,9 +22,15 @@ LAW = MixtureLaw(4, 8, separation=1.5, frequency_variance=1 / 8)
 @pytest.fixture(scope="module")
 def small():
     return comparison.kmeans_comparison(
-        LAW, n_samples=10_000, n_components=160, epsilons=[0.1, 1.0, 100.0], delta=1e-8,
-        n_trials=4, seed=0, name="test-comparison",
-    )  # fmt: skip
+        LAW,
+        n_samples=10_000,
+        n_components=160,
+        epsilons=[0.1, 1.0, 100.0],
+        delta=1e-8,
+        n_trials=4,
+        seed=0,
+        name="test-comparison",
+    )
 
 
 @pytest.mark.claim("sketch-beyond-comparison")
@@ -116,10 +122,16 @@ def test_a_run_depends_on_seed_and_name_only():
 @pytest.fixture(scope="module")
 def mixtures():
     law = MixtureLaw(4, 6, separation=1.5, frequency_variance=1 / 6)
-    return models.mixture_comparison(
-        law, n_samples=20_000, n_components=720, epsilons=[0.3, 3.0],
-        deltas={"laplace": 0.0, "gaussian": 1e-8}, n_trials=2, seed=0, name="test-mixture",
-    )  # fmt: skip
+    return model_experiments.mixture_comparison(
+        law,
+        n_samples=20_000,
+        n_components=720,
+        epsilons=[0.3, 3.0],
+        deltas={"laplace": 0.0, "gaussian": 1e-8},
+        n_trials=2,
+        seed=0,
+        name="test-mixture",
+    )
 
 
 @pytest.mark.claim("sketch-beyond-gmm")
@@ -150,7 +162,9 @@ def test_one_record_moves_an_em_step_by_its_sensitivity():
     moved = (shares[:, :, None] * table[:, None, :]).reshape(len(records), -1)
     for norm in (1, 2):
         sizes = np.linalg.norm(moved, ord=norm, axis=1)
-        assert sizes.max() == pytest.approx(models._em_sensitivity(d, norm=norm), rel=1e-12)
+        assert sizes.max() == pytest.approx(
+            model_experiments._em_sensitivity(d, norm=norm), rel=1e-12
+        )
 
 
 @pytest.mark.claim("sketch-beyond-gmm")
@@ -160,7 +174,7 @@ def test_private_em_without_noise_to_speak_of_is_em():
     X = np.vstack([rng.normal(-2, 0.5, (20_000, 2)), rng.normal(2, 0.5, (20_000, 2))])
     setting = {"bounds": (-5.0, 5.0), "radius": 1.2, "epsilon": 1e9, "n_iter": 10, "rng": rng}
     for delta in (0.0, 1e-6):
-        weights, means, variances = models._private_em(
+        weights, means, variances = model_experiments._private_em(
             X, [[-1.0, 0], [1, 0]], delta=delta, **setting
         )
         np.testing.assert_allclose(weights, 0.5, atol=1e-3)
@@ -174,11 +188,15 @@ def test_private_em_without_noise_to_speak_of_is_em():
 def test_private_em_spends_what_it_is_given(delta, n_iter, watched):
     """What reaches its samplers, composed by others, and the numbers that they add: kills a rival
     with too little noise, which were unfair to ours, and one with too much, unfair to it."""
-    laplace, gaussian = (watched(models, f"{name}_noise") for name in ("laplace", "gaussian"))
+    laplace, gaussian = (
+        watched(model_experiments, f"{name}_noise") for name in ("laplace", "gaussian")
+    )
     X = np.random.default_rng(0).uniform(-1, 1, (50, 3))
     setting = {"bounds": (-1.0, 1.0), "radius": 1.0, "epsilon": 0.7, "n_iter": n_iter}
     with ledger() as book:
-        models._private_em(X, X[:2], delta=delta, rng=stream(0, "test-em", "noise"), **setting)
+        model_experiments._private_em(
+            X, X[:2], delta=delta, rng=stream(0, "test-em", "noise"), **setting
+        )
     assert 0.98 * 0.7 <= book.epsilon(delta=delta) <= 0.7 * (1 + 1e-9)
     (draw,), (((size,), scale, _),) = book, laplace + gaussian
     assert (draw.scale, draw.copies, draw.shape) == (next(iter(scale.values())), n_iter, (2, 7))
@@ -187,20 +205,26 @@ def test_private_em_spends_what_it_is_given(delta, n_iter, watched):
 
 @pytest.fixture(scope="module")
 def components():
-    return models.pca_comparison(
-        n_samples=20_000, n_features=20, sizes=[120, 200], epsilon=1.0, delta=1e-8, n_trials=4,
-        seed=0, name="test-pca",
-    )  # fmt: skip
+    return model_experiments.pca_comparison(
+        n_samples=20_000,
+        n_features=20,
+        sizes=[120, 200],
+        epsilon=1.0,
+        delta=1e-8,
+        n_trials=4,
+        seed=0,
+        name="test-pca",
+    )
 
 
 @pytest.mark.claim("sketch-beyond-pca")
 def test_orthonormal_bases_beat_gaussian_frequencies(components):
     """Four data sets: ratios of the excess risks are 2 and more, in both noises and sizes."""
-    excess = {name: components.median(name) - 1.0 for name in models._PCA_METHODS}
+    excess = {name: components.median(name) - 1.0 for name in covariance_release._PCA_METHODS}
     for noise in ("laplace", "gaussian"):
         assert (excess[f"orthonormal-{noise}"] < 0.7 * excess[f"gaussian-{noise}"]).all()
     assert (excess["covariance-gaussian"] < 0.5 * excess["orthonormal-gaussian"]).all()
-    for name in models._PCA_METHODS:
+    for name in covariance_release._PCA_METHODS:
         assert (components.values[name] >= 1.0 - 1e-12).all()
     assert (components.values["orthonormal-exact"] < 1.15).all()
 
@@ -228,14 +252,14 @@ def test_noise_of_a_direction_against_least_squares():
         target = 2 * E[rows, columns]
         inner = np.linalg.solve(basis.T @ basis, target)
         exact = 2 * scale**2 * float(target @ inner)
-        ours = models.moment_noise(kind, "laplace", **sizes)
+        ours = model_experiments.moment_noise(kind, "laplace", **sizes)
         assert ours == pytest.approx(exact, rel=0.03)
-    cov = models.moment_noise("covariance", "laplace", **sizes)
+    cov = model_experiments.moment_noise("covariance", "laplace", **sizes)
     assert cov == pytest.approx(16.0 / epsilon**2, rel=1e-12)
 
 
 def test_factor_data_lie_in_the_ball_and_have_three_directions():
-    X = models._factor_data(20_000, 10, rng=np.random.default_rng(0))
+    X = model_experiments._factor_data(20_000, 10, rng=np.random.default_rng(0))
     assert np.linalg.norm(X, axis=1).max() <= 1 + 1e-12
     values = np.linalg.eigvalsh(X.T @ X / len(X))[::-1] * 16
     np.testing.assert_allclose(values[:3], [1.0, 0.64, 0.36], rtol=0.05)

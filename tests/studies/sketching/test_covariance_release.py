@@ -10,7 +10,11 @@ from scipy.stats import gamma, kstest
 
 from dplit.mechanisms import gaussian_sigma
 from dplit.streams import stream
-from dplit_studies.sketching.models import _leading_components, _noisy_covariance, covariance_scale
+from dplit_studies.sketching.covariance_release import (
+    _leading_components,
+    _noisy_covariance,
+    covariance_scale,
+)
 
 pytestmark = pytest.mark.claim("sketch-beyond-pca")
 
@@ -54,10 +58,15 @@ def test_law_of_the_noise(noise, delta):
     """
     rng = stream(0, "covariance-noise", "noise")
     X = np.array([[0.6, 0.0, 0.8]])
-    draws = np.array([
-        _noisy_covariance(X, epsilon=1.0, delta=delta, noise=noise, rng=rng).moments
-        for _ in range(3000)
-    ]) - X.T @ X  # fmt: skip
+    draws = (
+        np.array(
+            [
+                _noisy_covariance(X, epsilon=1.0, delta=delta, noise=noise, rng=rng).moments
+                for _ in range(3000)
+            ]
+        )
+        - X.T @ X
+    )
     np.testing.assert_array_equal(draws, draws.transpose(0, 2, 1))
     scale = covariance_scale(3, epsilon=1.0, delta=delta, noise=noise)
     diagonal, rest = draws[:, [0, 1, 2], [0, 1, 2]], draws[:, [0, 0, 1], [1, 2, 2]]

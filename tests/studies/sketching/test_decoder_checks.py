@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dplit.sketching.decoders.kmeans import decode_kmeans, sketch_misfit, sse
+from dplit.sketching.decoders.clompr import decode_kmeans, sketch_misfit
+from dplit.sketching.decoders.kmeans_cost import sse
 from dplit.streams import stream
-from dplit_studies.sketching import decoders
-from dplit_studies.sketching.data import MixtureLaw
-from dplit_studies.sketching.recovery import _sketched_data, noisy_sketches
+from dplit_studies.sketching import decoder_checks
+from dplit_studies.sketching.mixture_laws import MixtureLaw
+from dplit_studies.sketching.noise_experiments import _sketched_data, noisy_sketches
 
 EASY = MixtureLaw(3, 2, separation=20.0, frequency_variance=0.2)
 
@@ -18,7 +19,7 @@ EASY = MixtureLaw(3, 2, separation=20.0, frequency_variance=0.2)
 def test_both_decoders_are_measured_on_the_same_sketches():
     """Costs and risks are recomputed. Kills decoders that are swapped and scaled costs."""
     sizes = {"n_samples": 800, "n_components": 60, "n_trials": 4}
-    pair = decoders.compare_decoders(EASY, **sizes, seed=0, name="pair", plain_restarts=3)
+    pair = decoder_checks.compare_decoders(EASY, **sizes, seed=0, name="pair", plain_restarts=3)
     np.testing.assert_allclose(pair.cost, pair.plain_cost, rtol=1e-3)
     np.testing.assert_allclose(pair.rsse, pair.plain_rsse, rtol=1e-3)
     assert np.all(np.abs(pair.rsse - 1) < 0.04)
@@ -40,7 +41,7 @@ def test_gap_is_one_where_the_search_succeeds_and_more_where_it_cannot(monkeypat
     taken away it does not.
     """
     sizes = {"n_samples": 800, "sizes": (60,), "n_trials": 3}
-    gap = decoders.search_gap(EASY, **sizes, seed=0, name="gap")
+    gap = decoder_checks.search_gap(EASY, **sizes, seed=0, name="gap")
     np.testing.assert_allclose(gap.cost_ratio, 1, atol=2e-3)
     np.testing.assert_allclose(gap.rsse, gap.rsse_near_truth, rtol=5e-3)
     assert np.all(np.abs(gap.rsse_near_truth - 1) < 0.04)
@@ -49,8 +50,8 @@ def test_gap_is_one_where_the_search_succeeds_and_more_where_it_cannot(monkeypat
         found = decode_kmeans(z, omega, k, bounds=bounds, rng=rng)
         return type(found)(0 * found.centroids, found.weights, 3 * found.cost)
 
-    monkeypatch.setattr(decoders, "decode_kmeans", lost)
-    worse = decoders.search_gap(EASY, **sizes, seed=0, name="gap")
+    monkeypatch.setattr(decoder_checks, "decode_kmeans", lost)
+    worse = decoder_checks.search_gap(EASY, **sizes, seed=0, name="gap")
     np.testing.assert_allclose(worse.cost_ratio, 3 * gap.cost_ratio, rtol=1e-6)
     np.testing.assert_allclose(worse.rsse_near_truth, gap.rsse_near_truth)
     assert np.all(worse.rsse > 2)
@@ -59,20 +60,20 @@ def test_gap_is_one_where_the_search_succeeds_and_more_where_it_cannot(monkeypat
 @pytest.mark.claim("sketch-nsr-proxy")
 def test_all_noises_have_the_same_ratio_and_their_risks_are_recomputed(watched):
     """Kills noises of different size, and risks under another name."""
-    seen = watched(decoders, "decode_kmeans")
+    seen = watched(decoder_checks, "decode_kmeans")
     sizes = {"n_samples": 800, "n_components": 60, "ratio": 0.2, "n_trials": 2}
-    risks = decoders.noise_transfer(EASY, **sizes, seed=0, name="moved")
-    assert tuple(risks) == decoders._NOISES
+    risks = decoder_checks.noise_transfer(EASY, **sizes, seed=0, name="moved")
+    assert tuple(risks) == decoder_checks._NOISES
     assert len(seen) == 2
     for trial, ((sketches, *_), _, found) in enumerate(seen):
         s = _sketched_data(EASY, 800, 60, seed=0, name="moved", trial=trial)
         gap = np.sum(np.abs(sketches - s.sketch) ** 2, axis=1) / np.sum(np.abs(s.sketch) ** 2)
         np.testing.assert_allclose(gap, 0.2, rtol=1e-9)
-        for row, name in enumerate(decoders._NOISES):
+        for row, name in enumerate(decoder_checks._NOISES):
             direct = sse(s.X, found.centroids[row]) / s.many
             assert risks[name][trial] == pytest.approx(direct, rel=1e-12)
         centers = EASY.draw(1, rng=stream(0, "moved", "data", trial))[1]
         lost = -EASY.population_sketch(s.frequencies, centers[:1])
         expected = noisy_sketches(s.sketch, lost, [0.2])[0]
-        at = decoders._NOISES.index("cluster")
+        at = decoder_checks._NOISES.index("cluster")
         np.testing.assert_allclose(sketches[at], expected, atol=1e-12)

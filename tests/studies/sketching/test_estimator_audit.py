@@ -7,7 +7,7 @@ import pytest
 
 from dplit.mechanisms import gaussian_sigma
 from dplit.sketching.sketches import NoiseRecord, Sketch, SketchMap
-from dplit_studies.sketching import audits
+from dplit_studies.sketching import estimator_audit
 
 pytestmark = pytest.mark.claim("sketch-beyond-estimators")
 
@@ -17,7 +17,7 @@ RUNS = {"kmeans-cube": 400, "pca-replace": 800}
 @pytest.mark.parametrize("label", list(RUNS))
 def test_estimators_keep_their_claims_and_half_the_noise_is_caught(label):
     """Confidence 0.9999, so false alarm 1e-4; half the noise is missed with probability < 0.01."""
-    found = audits.audit_estimator(label, runs=RUNS[label], seed=0, name="test-audit")
+    found = estimator_audit.audit_estimator(label, runs=RUNS[label], seed=0, name="test-audit")
     assert found.sound
     assert found.null.runs == RUNS[label]
     assert found.null.epsilon == 1.0
@@ -34,19 +34,21 @@ def test_likelihood_ratios_by_hand():
         ("cube", 0.0),
     ):
         released = Sketch(np.array([1.5 + 0.25j]), None, public, NoiseRecord(kind, 0.5))
-        assert audits._log_likelihood_ratio(released, X, Y) == pytest.approx(expected, abs=1e-12)
+        assert estimator_audit._log_likelihood_ratio(released, X, Y) == pytest.approx(
+            expected, abs=1e-12
+        )
     far = Sketch(np.array([5.0 + 0.0j]), None, public, NoiseRecord("polydisc", 0.5))
-    assert audits._log_likelihood_ratio(far, X, Y) == pytest.approx(2.0)
+    assert estimator_audit._log_likelihood_ratio(far, X, Y) == pytest.approx(2.0)
     square = Sketch(np.array([2.5 + 4.0j]), None, public, NoiseRecord("cube", 0.5))
-    assert audits._log_likelihood_ratio(square, X, Y) == pytest.approx(0.0)
+    assert estimator_audit._log_likelihood_ratio(square, X, Y) == pytest.approx(0.0)
     with pytest.raises(ValueError, match="released must carry noise"):
-        audits._log_likelihood_ratio(Sketch(np.ones(1), 1, public), X, Y)
+        estimator_audit._log_likelihood_ratio(Sketch(np.ones(1), 1, public), X, Y)
 
 
 @pytest.mark.filterwarnings("ignore:.*the noise of :UserWarning")  # three records
-@pytest.mark.parametrize("label", list(audits.AUDITED))
+@pytest.mark.parametrize("label", list(estimator_audit.AUDITED))
 def test_audited_estimators_carry_the_noise_of_their_label(label):
-    model = audits._make_estimator(label, epsilon=0.8, random_state=0)
+    model = estimator_audit._make_estimator(label, epsilon=0.8, random_state=0)
     d = 2 if label == "pca-replace" else 1
     model.fit(np.zeros((3, d)))
     assert model.epsilon_ == 0.8

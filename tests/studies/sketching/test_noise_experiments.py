@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dplit.sketching.decoders.kmeans import sse
+from dplit.sketching.decoders.kmeans_cost import sse
 from dplit.sketching.sketches import SketchMap, sketch
 from dplit.streams import stream
-from dplit_studies.sketching import recovery as noise_experiments
-from dplit_studies.sketching.data import MixtureLaw
-from dplit_studies.sketching.references import lloyd_reference
+from dplit_studies.sketching import noise_experiments
+from dplit_studies.sketching.clompr_reference import lloyd_reference
+from dplit_studies.sketching.mixture_laws import MixtureLaw
 
 EASY = MixtureLaw(2, 2, separation=20.0, frequency_variance=0.2)
 SIZES = {"n_samples": 600, "sizes": [8, 40], "ratios": [0.0, 0.01, 1.0]}

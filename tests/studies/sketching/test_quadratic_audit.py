@@ -11,7 +11,7 @@ from scipy import stats
 from dplit.audit import run_controls
 from dplit.mechanisms import gaussian_delta, gaussian_sigma
 from dplit.streams import stream
-from dplit_studies.sketching import audits as qa
+from dplit_studies.sketching import additive_audits
 
 pytestmark = pytest.mark.claim("sketch-beyond-bdp")
 
@@ -20,9 +20,11 @@ IDENTITY = np.eye(2)
 
 def test_noise_levels_of_one_basis() -> None:
     """Kills sensitivity for scale, printed for corrected, factors 0.5 and 1.05."""
-    assert qa.noise_level(IDENTITY, epsilon=0.5) == pytest.approx(4.0, rel=1e-12)
-    assert qa.noise_level(IDENTITY, epsilon=0.5, as_printed=True) == pytest.approx(2.0, rel=1e-12)
-    sigma = qa.noise_level(IDENTITY, epsilon=1.0, delta=1e-5)
+    assert additive_audits.noise_level(IDENTITY, epsilon=0.5) == pytest.approx(4.0, rel=1e-12)
+    assert additive_audits.noise_level(IDENTITY, epsilon=0.5, as_printed=True) == pytest.approx(
+        2.0, rel=1e-12
+    )
+    sigma = additive_audits.noise_level(IDENTITY, epsilon=1.0, delta=1e-5)
     assert gaussian_delta(epsilon=1.0, sigma=sigma, sensitivity=2**0.5) <= 1e-5
     assert sigma == pytest.approx(gaussian_sigma(epsilon=1.0, delta=1e-5) * 2**0.5, rel=1e-6)
 
@@ -31,10 +33,10 @@ def test_noise_levels_of_one_basis() -> None:
 def test_release_is_the_sum_with_noise_of_its_level(delta: float) -> None:
     """False alarm 2e-5 a case.  Kills unclipped records, one noise for all releases."""
     X = np.array([[3.0, 4.0], [0.0, 0.5]])  # the first is clipped to (0.6, 0.8)
-    draws = qa._quadratic_release(
+    draws = additive_audits._quadratic_release(
         X, IDENTITY, epsilon=1.0, delta=delta, rng=stream(0, "t-release", "noise"), size=100_000
     )
-    level = qa.noise_level(IDENTITY, epsilon=1.0, delta=delta)
+    level = additive_audits.noise_level(IDENTITY, epsilon=1.0, delta=delta)
     gap = (draws - np.array([0.36, 0.64 + 0.25])) / level
     law = stats.laplace() if delta == 0 else stats.norm()
     assert stats.kstest(gap.ravel(), law.cdf).pvalue > 1e-5
@@ -45,7 +47,7 @@ def test_release_is_the_sum_with_noise_of_its_level(delta: float) -> None:
 def test_printed_calibration_is_refuted_and_the_fix_is_not(epsilon: float, delta: float) -> None:
     """Four million runs.  False alarm of the fix 1e-4; the leak is nine standard errors away."""
     keywords: Any = {"epsilon": epsilon, "delta": delta}
-    printed = qa.audit_replacement(
+    printed = additive_audits.audit_replacement(
         IDENTITY, rng=stream(0, "t-audit", "noise"), as_printed=True, runs=4_000_000, **keywords
     )
     assert printed.violated
@@ -55,7 +57,7 @@ def test_printed_calibration_is_refuted_and_the_fix_is_not(epsilon: float, delta
 
     def alarm(factor: float) -> bool:
         rng = stream(1, "t-audit", "noise")
-        return qa.audit_replacement(
+        return additive_audits.audit_replacement(
             IDENTITY, rng=rng, noise_factor=factor, runs=10**6, **keywords
         ).violated
 
@@ -67,5 +69,5 @@ def test_gaussian_attack_event_is_where_the_loss_exceeds_epsilon() -> None:
     rng = np.random.default_rng(0)
     f, g, s = rng.standard_normal(3), rng.standard_normal(3), rng.standard_normal((500, 3))
     log_ratio = (stats.norm(f, 0.7).logpdf(s) - stats.norm(g, 0.7).logpdf(s)).sum(axis=1)
-    event = qa._attack_event(s, f, g, epsilon=0.8, delta=1e-5, level=0.7)
+    event = additive_audits._attack_event(s, f, g, epsilon=0.8, delta=1e-5, level=0.7)
     assert (event == (log_ratio > 0.8)).all()

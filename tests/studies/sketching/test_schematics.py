@@ -55,8 +55,14 @@ def test_masks_keep_their_number_and_the_sum_follows() -> None:
 def test_masks_are_uniform_and_unbiased() -> None:
     """All 15 masks of 2 among 6, 6000 draws: chi-square below its 1e-5 quantile of 14 degrees."""
     X, sketch_map = _example(6000, 6)
-    run = mask_run(X, sketch_map, n_kept=2, scale=1.0, mask_rng=stream(2, "masks", "noise"),
-                   noise_rng=stream(3, "masks", "noise"))  # fmt: skip
+    run = mask_run(
+        X,
+        sketch_map,
+        n_kept=2,
+        scale=1.0,
+        mask_rng=stream(2, "masks", "noise"),
+        noise_rng=stream(3, "masks", "noise"),
+    )
     pairs = list(itertools.combinations(range(6), 2))
     seen = [tuple(np.flatnonzero(h)) for h in run.masks]
     counts = np.array([seen.count(pair) for pair in pairs])

@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 
 from dplit.mechanisms import gaussian_delta
-from dplit.sketching.decoders.kmeans import sse
+from dplit.sketching.decoders.kmeans_cost import sse
 from dplit.streams import stream
-from dplit_studies.sketching import recovery as size_experiments
-from dplit_studies.sketching.data import MixtureLaw
-from dplit_studies.sketching.recovery import (
+from dplit_studies.sketching import size_experiments
+from dplit_studies.sketching.clompr_reference import lloyd_reference
+from dplit_studies.sketching.mixture_laws import MixtureLaw
+from dplit_studies.sketching.size_experiments import (
     _SizeCurves,
     private_means,
     size_curves,
     sum_noise_scale,
 )
-from dplit_studies.sketching.references import lloyd_reference
 
 pytestmark = pytest.mark.claim("sketch-fig8")
 

@@ -8,16 +8,18 @@ import numpy as np
 import pytest
 
 from dplit.mechanisms import gaussian_sigma
-from dplit.sketching.subsampling.gaussian import fourier_sigma
-from dplit.sketching.subsampling.masks import mask_law
+from dplit.papers.sketching.masks import mask_law
+from dplit.papers.sketching.subsampled_gaussian import fourier_sigma
 from dplit.streams import stream
-from dplit_studies.sketching import tables
+from dplit_studies.sketching import sensitivity_table, subsampled_table
 
 
 @pytest.mark.claim("sketch-tab2")
 def test_cells_of_fourier_features():
     law = mask_law("uniform", 6, n_kept=3)
-    cells = tables.fourier_cells(stream(0, "test-cells", "public").standard_normal((6, 6)), law)
+    cells = sensitivity_table.fourier_cells(
+        stream(0, "test-cells", "public").standard_normal((6, 6)), law
+    )
     expected = [6 * math.sqrt(2), 12 * math.sqrt(2), 6 / math.sqrt(3), 12 / math.sqrt(3)]
     for column in ("printed", "reached", "safe"):
         values = [getattr(cell, column) for cell in cells]
@@ -29,7 +31,7 @@ def test_cells_of_fourier_features():
 def test_cells_of_one_basis():
     law = mask_law("block", 4, n_kept=2, block=2)
     twice = np.hstack([np.eye(2), np.eye(2)])
-    cells = tables.quadratic_cells(twice, law, name="basis", rng=stream(0, "t", "noise"))
+    cells = sensitivity_table.quadratic_cells(twice, law, name="basis", rng=stream(0, "t", "noise"))
     np.testing.assert_allclose([cell.printed for cell in cells], [2, 2, 2, 2], rtol=1e-9)
     root = 2 * math.sqrt(2)
     np.testing.assert_allclose([cell.reached for cell in cells], [2, 4, 2, root], rtol=1e-9)
@@ -42,7 +44,7 @@ def test_cells_of_one_basis():
 def test_the_whole_table():
     """Four cells are too small, all of them for replaced records and quadratic features."""
     rng = stream(0, "table", "public")
-    cells = tables.table_cells(n_components=8, n_kept=4, n_features=4, rng=rng)
+    cells = sensitivity_table.table_cells(n_components=8, n_kept=4, n_features=4, rng=rng)
     wrong = [cell for cell in cells if cell.wrong]
     assert len(cells) == 12
     assert len(wrong) == 4
@@ -56,7 +58,7 @@ def test_the_whole_table():
 
 @pytest.mark.claim("sketch-beyond-subsampled")
 def test_sigma_ratios_are_those_of_equal_guarantees():
-    ratios = tables.sigma_ratios([0.25, 1.0], [(1.0, 1e-5)], n_components=16)
+    ratios = subsampled_table.sigma_ratios([0.25, 1.0], [(1.0, 1e-5)], n_components=16)
     law = mask_law("bernoulli", 16, alpha=0.25)
     plain = gaussian_sigma(epsilon=1.0, delta=1e-5, sensitivity=4.0)
     expected = [fourier_sigma(law, epsilon=1.0, delta=1e-5) / plain, 1.0]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dplit.sketching.decoders._lbfgs import Box, minimise
+from dplit._solvers.lbfgs import Box, minimise
 
 # Sketches of weighted points, batched over independent problems. Problems of one group share their
 # frequencies and follow each other, so that an ascending list of problems splits into a few blocks,
@@ -47,9 +47,12 @@ class DiracBatch:
     """Targets (P, m) and scaled frequencies (G, d, m) of P problems, in ascending groups."""
 
     def __init__(
-        self, real: NDArray[Any], imaginary: NDArray[Any], frequencies: NDArray[Any],
+        self,
+        real: NDArray[Any],
+        imaginary: NDArray[Any],
+        frequencies: NDArray[Any],
         group: NDArray[Any],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.real, self.imaginary = real, imaginary
         self.frequencies, self.group = frequencies, group
         self.n_features, self.n_components = frequencies.shape[1:]
@@ -206,9 +209,13 @@ class Pool:
 
 
 def _starts(
-    batch: DiracBatch, pool: Pool, residual: tuple[NDArray[Any], NDArray[Any]], share: float,
-    count: int, rng: np.random.Generator,
-) -> tuple[NDArray[Any], NDArray[Any]]:  # fmt: skip
+    batch: DiracBatch,
+    pool: Pool,
+    residual: tuple[NDArray[Any], NDArray[Any]],
+    share: float,
+    count: int,
+    rng: np.random.Generator,
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """Candidates that correlate best with each residual, out of a random share of the pool."""
     score = pool.scores(*residual)
     score[rng.random(score.shape, dtype=np.float32) > share] = -np.inf
@@ -219,9 +226,16 @@ def _starts(
 
 
 def add_atoms(
-    batch: DiracBatch, points: NDArray[Any], weights: NDArray[Any], pool: Pool, *,
-    share: float, count: int, max_iter: int, rng: np.random.Generator,
-) -> NDArray[Any]:  # fmt: skip
+    batch: DiracBatch,
+    points: NDArray[Any],
+    weights: NDArray[Any],
+    pool: Pool,
+    *,
+    share: float,
+    count: int,
+    max_iter: int,
+    rng: np.random.Generator,
+) -> NDArray[Any]:
     """Append to each problem the atom that correlates best with its residual.
 
     The best ``count`` candidates out of a random ``share`` of the pool are improved by ascent on
@@ -240,9 +254,15 @@ def add_atoms(
 
     inverse = np.broadcast_to((1.0 / np.maximum(value, 0.05))[:, None], starts.shape)
     found, height = minimise(
-        objective, starts, pool.box, inverse=inverse.astype(starts.dtype), tol=1e-3, memory=4,
-        reach=np.full(batch.n_features, _REACH, starts.dtype), max_iter=max_iter,
-    )  # fmt: skip
+        objective,
+        starts,
+        pool.box,
+        inverse=inverse.astype(starts.dtype),
+        tol=1e-3,
+        memory=4,
+        reach=np.full(batch.n_features, _REACH, starts.dtype),
+        max_iter=max_iter,
+    )
     best = np.argmin(height.reshape(-1, count), axis=1)
     chosen = found.reshape(-1, count, batch.n_features)[every, best]
     return np.concatenate([points, chosen[:, None]], axis=1)
@@ -266,9 +286,14 @@ def drop_lightest(
 
 
 def adjust(
-    batch: DiracBatch, points: NDArray[Any], weights: NDArray[Any], box: Box, *, max_iter: int,
+    batch: DiracBatch,
+    points: NDArray[Any],
+    weights: NDArray[Any],
+    box: Box,
+    *,
+    max_iter: int,
     tol: float,
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:  # fmt: skip
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Descend on points and weights together; return them with the squared distances.
 
     The first inverse Hessian is that of well separated atoms: in scaled units the curvature is
@@ -289,7 +314,12 @@ def adjust(
     high = np.concatenate([np.tile(box[1], count), np.full(count, np.inf, kind)])
     reach = np.concatenate([np.full(size, _REACH, kind), np.full(count, np.inf, kind)])
     x, value = minimise(
-        objective, np.concatenate([points.reshape(problems, -1), weights], axis=1), (low, high),
-        inverse=inverse, reach=reach, max_iter=max_iter, tol=tol,
-    )  # fmt: skip
+        objective,
+        np.concatenate([points.reshape(problems, -1), weights], axis=1),
+        (low, high),
+        inverse=inverse,
+        reach=reach,
+        max_iter=max_iter,
+        tol=tol,
+    )
     return x[:, :size].reshape(points.shape), x[:, size:], value

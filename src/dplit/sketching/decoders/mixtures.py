@@ -11,6 +11,7 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import minimize, nnls
 from scipy.special import logsumexp
 
+from dplit._bounds import Box, check_box
 from dplit._checks import (
     Array,
     check_finite_array,
@@ -19,9 +20,8 @@ from dplit._checks import (
     check_real_array,
     check_rng,
 )
-from dplit._estimators import Box, check_box
 from dplit._numerics.trigonometry import angle_factor, scaled_cosine_and_sine
-from dplit.sketching.decoders.kmeans import _checked_frequencies, decode_kmeans
+from dplit.sketching.decoders.clompr import _checked_frequencies, decode_kmeans
 
 _HALF_LOG_2PI = 0.5 * float(np.log(2.0 * np.pi))
 
@@ -41,7 +41,7 @@ class _MixtureFit:
     start_costs: tuple[float, ...]
 
 
-def _log_density(
+def log_densities(
     X: ArrayLike, weights: ArrayLike, means: ArrayLike, covariances: ArrayLike
 ) -> Array:
     """Logarithm of the density of a Gaussian mixture at every record.
@@ -82,7 +82,7 @@ def _whiten(centred: Array, covariance: Array) -> tuple[Array, float]:
 
 def gmm_risk(X: ArrayLike, weights: ArrayLike, means: ArrayLike, covariances: ArrayLike) -> float:
     """Empirical risk ``-mean_i log p(x_i)`` of a Gaussian mixture: Definition 3."""
-    return -float(_log_density(X, weights, means, covariances).mean())
+    return -float(log_densities(X, weights, means, covariances).mean())
 
 
 def _atoms(frequencies: Array, means: Array, variances: Array) -> tuple[Array, Array]:
@@ -187,10 +187,16 @@ def _descend(
     return float(found.fun) * size, *parts(found.x)
 
 
-def _decode_mixture(
-    z: ArrayLike, frequencies: ArrayLike, n_clusters: int, *, bounds: Any, rng: np.random.Generator,
-    n_starts: int = 3, min_variance: float = 1e-4,
-) -> _MixtureFit:  # fmt: skip
+def decode_mixture(
+    z: ArrayLike,
+    frequencies: ArrayLike,
+    n_clusters: int,
+    *,
+    bounds: Any,
+    rng: np.random.Generator,
+    n_starts: int = 3,
+    min_variance: float = 1e-4,
+) -> _MixtureFit:
     """Gaussian mixture with diagonal covariances whose sketch is nearest to a given one.
 
     ``z`` is a mean of Fourier features, up to a positive factor. L-BFGS-B on all parameters starts

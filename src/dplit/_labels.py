@@ -1,0 +1,125 @@
+"""Labels as numbers or as stated classes, each by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+
+from dplit._checks import Array, as_number, as_numbers
+from dplit._entries import _objects, entries, is_missing
+
+
+def label_numbers(name: str, values: Any) -> Array:
+    """Return labels (n,) in float64, each by itself: NaN for what is no finite number.
+
+    Numbers beyond the floats count as the largest float with their sign.
+    """
+    held = entries(name, values)
+    if held.dtype.kind in "biuf":
+        labels = as_numbers(name, held).astype(np.float64)
+    else:
+        labels = np.array([_label(entry) for entry in held.ravel().tolist()], np.float64)
+        labels = labels.reshape(held.shape)
+    labels[~np.isfinite(labels)] = np.nan
+    return labels
+
+
+def _label(entry: Any) -> float:
+    try:
+        found = as_number(entry)
+    except Exception:  # whatever an object does when it is asked for a number
+        return np.nan
+    return np.nan if isinstance(found, complex) else found
+
+
+def stated_classes(classes: Any, *, binary: bool) -> NDArray[Any]:
+    """Return the stated classes, two or, unless ``binary``, more, as they are."""
+    rule = "two labels" if binary else "two or more labels"
+    try:
+        told = entries("classes", classes)
+        good = told.ndim == 1 and len(told) >= 2 and (len(told) == 2 or not binary)
+        good = good and not any(is_missing(label) for label in told.tolist())
+        good = good and len(dict.fromkeys(told.tolist())) == len(told)
+    except (TypeError, ValueError):  # no labels, or of a kind that cannot be looked up
+        good = False
+    if not good:
+        raise ValueError(f"classes must be {rule}, got classes={classes!r}")
+    return _same(told)
+
+
+def _same(labels: NDArray[Any]) -> NDArray[Any]:
+    """Return labels as an array of one type where it holds the very same, else as objects."""
+    if labels.dtype.kind != "O":
+        return labels
+    held = labels.tolist()
+    kinds = [str, bytes, (bool, int, float, np.bool_, np.number)]
+    if not any(all(isinstance(label, kind) for label in held) for kind in kinds):  # type: ignore[arg-type]
+        return labels
+    found = np.asarray(held)
+    return found if found.dtype.kind != "O" and found.tolist() == held else labels
+
+
+def _found_classes(labels: NDArray[Any], binary: bool) -> NDArray[Any]:
+    """Return the classes that labels hold, sorted: what is missing is none."""
+    if labels.dtype.kind == "f":
+        said = labels[~np.isnan(labels)]
+    elif labels.dtype.kind == "O":
+        said = _same(_objects([label for label in labels.tolist() if not is_missing(label)]))
+    else:
+        said = labels
+    if not len(said):
+        raise ValueError("y must hold two classes unless classes is given, got none")
+    check_classification_targets(said)
+    found = np.unique(said)
+    if binary and len(found) > 2:
+        raise ValueError(
+            "Only binary classification is supported. The type of the target is "
+            f"{type_of_target(said)}."
+        )
+    if len(found) < 2:
+        raise ValueError("y must hold two classes unless classes is given, got one class")
+    return found
+
+
+def class_places(labels: NDArray[Any], classes: Sequence[Any]) -> NDArray[np.intp]:
+    """Return the place of each label (n,) among the classes, -1 for a label that is none of them.
+
+    A label agrees with a class if it is equal to it as Python has it, exactly: 1, 1.0 and True are
+    one, "1" and b"1" are others, and no large integer is rounded.
+
+    >>> class_places(np.array(["x", 1, 0.0, None], dtype=object), (0, 1)).tolist()
+    [-1, 1, 0, -1]
+    """
+    places, kind = np.full(len(labels), -1, np.intp), labels.dtype.kind
+    if kind in "biuUS" or (kind == "f" and labels.dtype.itemsize <= 8):
+        held = labels.astype({"b": np.uint8, "f": np.float64}.get(kind, labels.dtype), copy=False)
+        for place, label in enumerate(classes):
+            twin = _twin(kind, label)
+            if twin is not None:
+                places[held == twin] = place
+        return places
+    table = {label: place for place, label in enumerate(classes)}
+    for index, entry in enumerate(labels.tolist()):
+        try:
+            places[index] = table.get(entry, -1)
+        except Exception:  # what cannot be looked up, or compared
+            places[index] = -1
+    return places
+
+
+def _twin(kind: str, label: Any) -> Any:
+    """Return the entry of an array of some kind that equals a class exactly, None if none does."""
+    if kind in "US":  # such arrays drop zero bytes at the end
+        same = isinstance(label, str if kind == "U" else bytes) and len(label) > 0
+        return label if same and label[-1:] not in ("\0", b"\0") else None
+    if isinstance(label, (str, bytes)):
+        return None
+    try:
+        twin = float(label) if kind == "f" else int(label)
+        return twin if twin == label else None
+    except Exception:  # no number, or one beyond the floats
+        return None

@@ -1,0 +1,3 @@
+"""Solvers: Newton, interior points, accelerated descent, boxes, and minimisers that are
+certified.
+"""

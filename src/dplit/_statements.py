@@ -1,0 +1,63 @@
+"""Statements of guarantees, in one form for all estimators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import ClassifierMixin, RegressorMixin
+
+from dplit._base import RandomState
+
+
+def dp_statement(
+    epsilon: float,
+    delta: float,
+    change: str,
+    *,
+    random_state: RandomState = None,
+    labelled: bool = False,
+) -> str:
+    """Return the sentences of ``privacy_statement_``.
+
+    ``change`` says what neighbours are and what is public, as in "replacing one of 100 records
+    (...)". Any ``random_state`` but None voids the guarantee, and the statement says so. Where
+    records are ``labelled``, it says what one without a label does.
+    """
+    seed = (
+        "The noise came from the operating system's entropy"
+        if random_state is None
+        else "This fit had a fixed random_state, which voids the guarantee"
+    )
+    silent, none = ("", "")
+    if labelled:
+        silent = " A record without a label that can be read contributes nothing."
+        none = ", or in which no record has a label,"
+    return (
+        f"({epsilon:.4g}, {delta:g})-differential privacy for {change}.{silent} Outside the "
+        "guarantee: that data which are not finite, empty or of the wrong shape"
+        f"{none} are refused before anything "
+        f"is computed, and time and memory. {seed}; it is floating-point research noise."
+    )
+
+
+def state_guarantee(
+    estimator: Any, epsilon: float, delta: float, neighboring: str, change: str
+) -> None:
+    """Set what every fitted estimator says of its guarantee; ``change`` as in `dp_statement`."""
+    estimator.epsilon_, estimator.delta_ = float(epsilon), float(delta)
+    estimator.neighboring_ = neighboring
+    estimator.privacy_statement_ = dp_statement(
+        estimator.epsilon_,
+        estimator.delta_,
+        change,
+        random_state=estimator.random_state,
+        labelled=isinstance(estimator, (ClassifierMixin, RegressorMixin)),
+    )
+
+
+def only_replacement(neighboring: str, reason: str) -> None:
+    """Refuse any relation but the replacement of one record, and say why."""
+    if neighboring != "replace_one":
+        raise ValueError(
+            f"neighboring must be 'replace_one' ({reason}), got neighboring={neighboring!r}"
+        )

@@ -1,0 +1,1 @@
+"""Which mechanism, from public facts alone: one rule for each question, and what it learnt."""

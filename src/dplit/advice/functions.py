@@ -1,0 +1,482 @@
+"""Which private learner for which task: advice from public facts, learnt on a map of simulations.
+
+The map (`benchmarks.maps.erm`, archived) holds errors of all candidates. What each gains
+over a constant, as a share of what can be gained, is summed up here as a product of two logistic
+curves, of the records alone and of records times budget; :func:`recommend` takes the largest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
+
+from scipy.special import expit
+from sklearn.kernel_approximation import RBFSampler
+from sklearn.pipeline import make_pipeline
+
+from dplit._checks import check_choice, check_integer, check_positive, check_probability
+from dplit.advice.engine import ExpectedError, Recommendation
+from dplit.kernels._defaults import KernelPlan, default_regularization, default_width
+from dplit.kernels.answers import ANSWER_COMPONENTS, ANSWER_LOSSES, LaplaceAnswers, Loss
+from dplit.kernels.machines import PrivateKernelClassifier, PrivateKernelMachine
+from dplit.linear.objective import SmoothLoss
+from dplit.linear.objective_classifier import ObjectivePerturbationClassifier, objective_penalty
+from dplit.linear.regressors import NoisyGradientRegressor, SufficientStatisticsRegressor
+from dplit.mechanisms import gaussian_sigma
+
+FunctionShape = Literal["linear", "curved"]
+
+Signal = Literal["weak", "medium", "strong"]
+
+_SIGNALS = ("weak", "medium", "strong")
+
+#: Penalty of a few answers times records times epsilon over their number; at most 1.
+_ANSWERS = {"hinge": 3.0, "logistic": 10.0}
+
+#: Penalty of objective perturbation in features times records times epsilon: of 1, 3 and 10.
+_FEATURES = 10.0
+
+
+class FunctionFacts(NamedTuple):
+    """Everything that advice may read."""
+
+    n: int
+    d: int
+    loss: str
+    epsilon: float
+    delta: float
+    n_questions: int | None = None
+    shape: str = "linear"
+    signal: str = "medium"
+
+
+#: In words, by candidate.
+CANDIDATES = {
+    "answers": "Laplace noise on the few values that are asked",
+    "objective pure": "objective perturbation with noise of gamma-distributed length",
+    "objective Gaussian": "objective perturbation with Gaussian noise",
+    "gradient": "noisy gradients with steps and clipping from public numbers",
+    "moments": "noisy sufficient statistics",
+    "gamma": "a kernel machine whose coefficients have noise of gamma-distributed length",
+    "queries": "a kernel machine drawn through twenty noisy answers",
+    "process": "a kernel machine with the noise of a Gaussian process",
+}
+
+#: Whose noise is Gaussian, which takes a delta.
+_GAUSSIAN = ("objective Gaussian", "gradient", "moments", "process")
+
+_RELEASES = {"gamma": "gamma", "queries": "queries", "process": "gaussian_process"}
+
+_N_QUERIES = 20
+
+
+def usable(facts: FunctionFacts) -> list[str]:
+    """Return the candidates that can be used: a delta where noise is Gaussian, few questions, ...
+
+    Noisy gradients and moments fit least squares; a sign of theirs is no candidate of ours.
+    """
+    regression = facts.loss == "squared"
+    out = {"objective pure", "objective Gaussian"} if regression else {"gradient", "moments"}
+    out |= set(_GAUSSIAN) if facts.delta == 0.0 else set()
+    out |= {"answers"} if facts.n_questions is None else set()
+    return [name for name in CANDIDATES if name not in out]
+
+
+def ladder(penalty: float) -> float:
+    """Return the power of two nearest to a penalty, between 2^-30 and 2^10."""
+    return float(2.0 ** min(max(round(math.log2(penalty)), -30), 10))
+
+
+def penalty(name: str, facts: FunctionFacts) -> float:
+    """Penalty of answers and of kernel machines, from public numbers, rounded by :func:`ladder`."""
+    q = facts.n_questions or 1
+    if name == "answers" and facts.loss != "squared":
+        return ladder(min(_ANSWERS[facts.loss] * q / (facts.n * facts.epsilon), 1.0))
+    count = q if name == "answers" else _N_QUERIES
+    delta = facts.delta if name == "process" else 0.0
+    release = _RELEASES.get(name, "queries")
+    return ladder(_balanced(facts.loss, facts.n, facts.epsilon, delta, release, count))
+
+
+@lru_cache(maxsize=4096)
+def _balanced(
+    loss: str, n_records: int, epsilon: float, delta: float, release: str, n_queries: int
+) -> float:
+    """Penalty of kernel machines, whose sensitivity for least squares is a search."""
+    plan = KernelPlan(
+        loss=loss,
+        tau=0.5,
+        n_records=n_records,
+        dimension=2 * ANSWER_COMPONENTS,
+        epsilon=epsilon,
+        delta=delta,
+        release=release,
+        n_queries=n_queries,
+    )
+    return default_regularization(plan)
+
+
+def configure(name: str, facts: FunctionFacts) -> Any:
+    """Return a candidate's estimator, not fitted."""
+    norm, curved = math.sqrt(facts.d / 2.0), facts.shape == "curved"
+    budget: dict[str, Any] = {"epsilon": facts.epsilon}
+    if name in _GAUSSIAN:
+        budget["delta"] = facts.delta
+    width = default_width(facts.d)
+    if name == "answers":
+        if facts.n_questions is None:
+            raise ValueError("n_questions must be a number for answers, got n_questions=None")
+        kind: dict[str, Any] = {"width": width} if curved else {"data_norm": norm}
+        return LaplaceAnswers(
+            facts.loss,  # type: ignore[arg-type]
+            n_questions=facts.n_questions,
+            regularization=penalty(name, facts),
+            **budget,
+            **kind,
+        )
+    if name in _RELEASES:
+        kernel: dict[str, Any] = {"n_components": ANSWER_COMPONENTS, "release": _RELEASES[name]}
+        kernel |= {"regularization": penalty(name, facts), **budget}
+        if name == "queries":
+            kernel |= {"n_queries": _N_QUERIES, "data_norm": norm}
+        if facts.loss == "squared":
+            return PrivateKernelMachine(bounds=(-1.0, 1.0), **kernel)
+        return PrivateKernelClassifier(loss=facts.loss, **kernel)  # type: ignore[arg-type]
+    linear = _linear(name, facts.loss, {**budget, "data_norm": 1.0 if curved else norm})
+    if not curved:
+        return linear
+    if name.startswith("objective"):  # features need no constant, which would halve their squares
+        linear.set_params(fit_intercept=False, regularization=_feature_penalty(linear, facts))
+    # public features, of norm near 1, drawn without the records
+    return make_pipeline(
+        RBFSampler(gamma=0.5 / width**2, n_components=2 * ANSWER_COMPONENTS), linear
+    )
+
+
+def _feature_penalty(model: ObjectivePerturbationClassifier, facts: FunctionFacts) -> float:
+    """Penalty of objective perturbation in many features, not below the default."""
+    least = objective_penalty(
+        n_records=facts.n,
+        dimension=2 * ANSWER_COMPONENTS,
+        epsilon=facts.epsilon,
+        delta=model.delta,
+        loss=model.loss,
+        smoothing=model.smoothing,
+    )
+    return max(_FEATURES / (facts.n * facts.epsilon), least)
+
+
+def _linear(name: str, loss: str, stated: dict[str, Any]) -> Any:
+    """Return a linear learner."""
+    if name == "moments":
+        stated |= {"bounds": (-1.0, 1.0), "neighboring": "replace_one"}
+        return SufficientStatisticsRegressor(**stated)
+    if name == "gradient":
+        return NoisyGradientRegressor(bounds=(-1.0, 1.0), **stated)
+    smooth: SmoothLoss = "logistic" if loss == "logistic" else "huberised_hinge"
+    return ObjectivePerturbationClassifier(loss=smooth, **stated)
+
+
+def strength(name: str, facts: FunctionFacts) -> float:
+    """Budget that a candidate's noise is made of: epsilon, epsilon over the number of questions, or
+    1 over the deviation of Gaussian noise at sensitivity 1.
+    """
+    if name in _GAUSSIAN:
+        return 1.0 / float(gaussian_sigma(epsilon=facts.epsilon, delta=facts.delta))
+    return facts.epsilon / (facts.n_questions or 1) if name == "answers" else facts.epsilon
+
+
+def gain(name: str, facts: FunctionFacts, coefficients: Sequence[float]) -> float:
+    r"""Share of what can be gained over a constant: a product of two logistic curves.
+
+    :math:`\Lambda(a_0+a_1\ln n+a_2\ln d+a_3s)\,\Lambda(b_0+b_1\ln n+b_2\ln\epsilon'+b_3\ln d+b_4s)`
+    with the signal s in -1, 0, 1 and :math:`\epsilon'` of :func:`strength`.
+    """
+    a, b = coefficients[:4], coefficients[4:9]
+    n, d, s = math.log(facts.n), math.log(facts.d), _SIGNALS.index(facts.signal) - 1.0
+    learnt = a[0] + a[1] * n + a[2] * d + a[3] * s
+    heard = b[0] + b[1] * n + b[2] * math.log(strength(name, facts)) + b[3] * d + b[4] * s
+    return float(expit(learnt) * expit(heard))
+
+
+#: Least gain that is worth a release.
+_USEFUL = 0.05
+
+#: Of gains, by loss, shape and candidate: coefficients of :func:`gain`, and the deviation of a
+#: single run over sqrt(g (1 - g) + 0.01). `benchmarks.maps.erm_archive.learn` made them.
+LEARNT: dict[str, tuple[float, ...]] = {
+    "squared, linear, answers": (1.24, 0.25, -0.7, 0.0, -7.04, 1.45, 1.5, -1.32, 1.33, 0.21),
+    "squared, linear, gamma": (0.35, 0.24, -1.02, 0.03, -11.54, 1.76, 1.9, -1.84, 1.47, 0.52),
+    "squared, linear, queries": (1.08, 0.13, -1.65, 0.0, -14.09, 1.47, 1.6, -0.53, 2.87, 0.93),
+    "squared, linear, gradient": (-1.55, 1.11, -0.96, 2.27, -7.38, 2.94, 3.0, -2.7, 1.74, 1.42),
+    "squared, linear, moments": (-1.69, 1.34, -1.12, 3.04, -6.44, 2.01, 1.98, -2.0, 0.76, 1.92),
+    "squared, linear, process": (1.86, 0.12, -1.05, 0.03, -7.17, 1.48, 1.43, -1.52, 1.67, 0.57),
+    "squared, curved, answers": (1.17, 0.24, -2.15, 0.31, -8.39, 1.65, 1.63, -3.18, 1.66, 0.24),
+    "squared, curved, gamma": (-0.24, 0.37, -2.09, 0.26, -9.89, 1.45, 1.45, -2.8, 1.29, 0.47),
+    "squared, curved, queries": (-2.78, 0.62, -2.85, 0.0, -17.55, 1.9, 2.23, -2.97, 4.0, 1.1),
+    "squared, curved, gradient": (-3.75, 1.88, -4.0, 4.0, -3.51, 1.26, 1.21, -4.0, 0.39, 0.46),
+    "squared, curved, moments": (0.71, 0.54, -3.11, 0.14, -7.24, 1.59, 1.67, -2.39, 0.34, 0.28),
+    "squared, curved, process": (0.05, 0.35, -2.26, 0.51, -7.47, 1.67, 1.8, -3.21, 1.45, 0.61),
+    "logistic, linear, answers": (-1.14, 1.05, -0.85, 0.84, -3.42, 1.23, 1.18, -1.26, 0.2, 0.14),
+    "logistic, linear, objective pure": (
+        2.51,
+        0.93,
+        -0.67,
+        4.0,
+        -3.79,
+        1.48,
+        1.42,
+        -2.03,
+        0.16,
+        0.35,
+    ),
+    "logistic, linear, gamma": (3.54, 0.04, -1.02, 0.0, -7.24, 1.42, 1.37, -1.49, 0.47, 0.39),
+    "logistic, linear, queries": (4.41, 0.0, -1.87, 0.0, -6.96, 1.31, 1.29, -1.86, 0.75, 0.53),
+    "logistic, linear, objective Gaussian": (
+        0.87,
+        0.74,
+        -1.02,
+        0.04,
+        -3.62,
+        1.71,
+        1.85,
+        -1.6,
+        0.38,
+        0.34,
+    ),
+    "logistic, linear, process": (2.75, 0.15, -1.08, 0.0, -4.13, 1.42, 1.45, -1.41, 0.52, 0.36),
+    "logistic, curved, answers": (2.85, 0.16, -2.12, 0.14, -5.1, 1.38, 1.38, -2.07, 0.51, 0.24),
+    "logistic, curved, objective pure": (
+        4.18,
+        0.15,
+        -2.36,
+        0.0,
+        -10.32,
+        1.91,
+        1.86,
+        -3.11,
+        0.41,
+        0.33,
+    ),
+    "logistic, curved, gamma": (3.59, 0.0, -1.88, 0.0, -10.45, 1.79, 1.73, -2.61, 0.59, 0.44),
+    "logistic, curved, queries": (2.24, 0.14, -2.5, 0.0, -10.98, 1.66, 1.67, -2.67, 0.71, 0.59),
+    "logistic, curved, objective Gaussian": (
+        3.21,
+        0.22,
+        -2.37,
+        0.0,
+        -6.64,
+        2.03,
+        2.0,
+        -3.01,
+        0.88,
+        0.35,
+    ),
+    "logistic, curved, process": (2.99, 0.1, -2.02, 0.0, -6.56, 1.75, 1.78, -2.29, 0.71, 0.39),
+    "hinge, linear, answers": (1.08, 0.26, -0.27, 0.23, -2.7, 1.31, 1.22, -1.37, 0.23, 0.16),
+    "hinge, linear, objective pure": (2.61, 0.85, -0.74, 3.73, -3.3, 1.57, 1.57, -2.19, 0.0, 0.35),
+    "hinge, linear, gamma": (2.58, 0.16, -1.08, 0.0, -6.06, 1.43, 1.45, -1.49, 0.24, 0.36),
+    "hinge, linear, queries": (4.08, 0.0, -1.69, 0.0, -5.57, 1.35, 1.37, -2.15, 0.41, 0.47),
+    "hinge, linear, objective Gaussian": (
+        2.8,
+        0.88,
+        -0.61,
+        4.0,
+        -3.06,
+        1.63,
+        1.59,
+        -1.58,
+        0.25,
+        0.42,
+    ),
+    "hinge, linear, process": (2.5, 0.17, -1.09, 0.0, -3.09, 1.45, 1.35, -1.47, 0.29, 0.33),
+    "hinge, curved, answers": (1.08, 0.33, -1.92, 0.11, -4.23, 1.53, 1.5, -2.2, 0.51, 0.22),
+    "hinge, curved, objective pure": (
+        -1.03,
+        0.9,
+        -2.66,
+        0.23,
+        -10.65,
+        2.14,
+        2.39,
+        -2.73,
+        0.82,
+        0.39,
+    ),
+    "hinge, curved, gamma": (0.19, 0.55, -2.35, 0.0, -9.24, 1.85, 1.84, -2.29, 0.66, 0.48),
+    "hinge, curved, queries": (0.42, 0.36, -2.15, 0.0, -11.27, 2.18, 2.09, -4.0, 0.79, 0.59),
+    "hinge, curved, objective Gaussian": (
+        1.37,
+        0.47,
+        -2.33,
+        0.0,
+        -5.11,
+        1.93,
+        1.85,
+        -2.77,
+        0.85,
+        0.35,
+    ),
+    "hinge, curved, process": (-0.14, 0.62, -2.44, 0.04, -4.16, 1.7, 1.87, -2.15, 0.52, 0.44),
+}
+
+#: Errors of the best constant and of the law itself at the three signals, by task and shape.
+_LAWS: dict[tuple[str, str], tuple[tuple[float, float], ...]] = {
+    ("squared", "linear"): ((1.0, 0.9), (1.001, 0.6), (0.999, 0.1)),
+    ("squared", "curved"): ((1.0, 0.9), (1.0, 0.6), (1.0, 0.1)),
+    ("classes", "linear"): ((0.496, 0.319), (0.493, 0.154), (0.492, 0.05)),
+    ("classes", "curved"): ((0.474, 0.296), (0.467, 0.115), (0.47, 0.032)),
+}
+
+#: What was tried.
+_TRIED: dict[str, Any] = {
+    "n": (100, 100_000),
+    "d": (2, 50),
+    "epsilon": (0.1, 10.0),
+    "delta": (0.0, 1e-5),
+    "n_questions": (1, 100),
+    "loss": ANSWER_LOSSES,
+    "shape": ("linear", "curved (n to 10,000, d to 10)"),
+    "signal": _SIGNALS,
+}
+
+
+def _checked(facts: FunctionFacts) -> FunctionFacts:
+    """Return facts that are legal; infinitely many questions are the whole function."""
+    check_choice("loss", facts.loss, ANSWER_LOSSES)
+    check_choice("shape", facts.shape, ("linear", "curved"))
+    check_choice("signal", facts.signal, _SIGNALS)
+    check_positive("epsilon", facts.epsilon)
+    if check_probability("delta", facts.delta, zero=True) >= 0.5:
+        raise ValueError(f"delta must be below 1/2, got delta={facts.delta!r}")
+    q = facts.n_questions
+    if isinstance(q, float) and math.isinf(q) and q > 0:
+        q = None
+    return facts._replace(
+        n=check_integer("n", facts.n),
+        d=check_integer("d", facts.d),
+        n_questions=None if q is None else check_integer("n_questions", q),
+    )
+
+
+def expected_error(name: str, facts: FunctionFacts) -> ExpectedError:
+    """Error that the map lets expect of a candidate.
+
+    >>> facts = FunctionFacts(5000, 10, "hinge", epsilon=1.0, delta=0.0)
+    >>> 0.15 < expected_error("objective pure", facts).mean < 0.25
+    True
+    """
+    coefficients = LEARNT[f"{facts.loss}, {facts.shape}, {name}"]
+    g = gain(name, facts, coefficients)
+    task = "squared" if facts.loss == "squared" else "classes"
+    trivial, best = _LAWS[task, facts.shape][_SIGNALS.index(facts.signal)]
+    measure = (
+        "mean squared error over the variance of labels"
+        if task == "squared"
+        else "share of wrong classes"
+    )
+    spread = (trivial - best) * coefficients[9] * math.sqrt(g * (1.0 - g) + 0.01)
+    return ExpectedError(measure, trivial - g * (trivial - best), spread, trivial, best)
+
+
+def _by_error(facts: FunctionFacts) -> list[str]:
+    """Return the candidates, the least expected error first; of equal ones the first named."""
+    known = [name for name in usable(facts) if f"{facts.loss}, {facts.shape}, {name}" in LEARNT]
+    return sorted(known, key=lambda name: expected_error(name, facts).mean)
+
+
+def ranking(facts: FunctionFacts) -> list[str]:
+    """Return the candidates that are expected to be useful, the best first.
+
+    >>> ranking(FunctionFacts(1000, 10, "hinge", epsilon=1.0, delta=0.0))[0]
+    'objective pure'
+    """
+    found = {name: expected_error(name, facts) for name in _by_error(facts)}
+    return [
+        name for name, e in found.items() if e.trivial - e.mean >= _USEFUL * (e.trivial - e.best)
+    ]
+
+
+def _outside(facts: FunctionFacts) -> str:
+    """Say which facts lie outside what was tried."""
+    limits = dict(_TRIED)
+    if facts.shape == "curved":
+        limits |= {"n": (100, 10_000), "d": (2, 10)}
+    beyond = [
+        name
+        for name in ("n", "d", "epsilon", "delta", "n_questions")
+        if (value := getattr(facts, name)) is not None
+        and not limits[name][0] <= value <= limits[name][1]
+    ]
+    return f"; {', '.join(beyond)} beyond what was tried, so this extrapolates" if beyond else ""
+
+
+def recommend(
+    *,
+    n: int,
+    d: int,
+    loss: Loss,
+    epsilon: float,
+    delta: float = 0.0,
+    n_questions: int | None = None,
+    shape: FunctionShape = "linear",
+    signal: Signal = "medium",
+) -> Recommendation:
+    """Recommend a private learner from public facts; it never takes data.
+
+    Parameters
+    ----------
+    n, d : int
+        Public numbers of records and of columns, which are taken to be scaled to [-1, 1] by public
+        constants, as the labels of least squares are.
+    loss : {"squared", "logistic", "hinge"}
+        Regression, two classes with probabilities, or two classes.
+    epsilon : float
+        Budget of everything, positive.
+    delta : float, default=0.0
+        In [0, 1/2); 0 admits no Gaussian noise.
+    n_questions : int or None, default=None
+        Number of values that will be asked; None, or infinity: the whole function.
+    shape : {"linear", "curved"}, default="linear"
+        Whether a linear function of the columns is thought to do.
+    signal : {"weak", "medium", "strong"}, default="medium"
+        How much the columns tell, by what is known elsewhere: two classes with logit 1, 3 or 10
+        times a linear form of unit variance; 10, 40 or 90 % of the variance of labels.
+
+    Returns
+    -------
+    Recommendation
+        Its estimator is None where nothing is expected to gain a twentieth of what can be gained
+        over a constant.
+
+    Notes
+    -----
+    Bounds are those of scaled columns, ``data_norm = sqrt(d / 2)``; others by ``set_params``. All
+    candidates are for replacing one record. The errors are those of simulated laws.
+
+    Examples
+    --------
+    >>> advice = recommend(n=5000, d=10, loss="hinge", epsilon=1.0)
+    >>> type(advice.estimator).__name__
+    'ObjectivePerturbationClassifier'
+    >>> recommend(n=100, d=50, loss="hinge", epsilon=0.1).estimator is None
+    True
+    """
+    facts = _checked(FunctionFacts(n, d, loss, epsilon, delta, n_questions, shape, signal))
+    names = _by_error(facts)
+    first = expected_error(names[0], facts)
+    rivals = f"{len(names)} candidates at equal privacy"
+    if not ranking(facts):
+        reason = f"None of {rivals} is expected to beat a constant worth telling"
+        reason += f": the nearest, {CANDIDATES[names[0]]}, would err {first.mean:.3g}"
+        if facts.signal != "strong" and ranking(strong := facts._replace(signal="strong")):
+            reason += f" (were the signal strong, {CANDIDATES[ranking(strong)[0]]} would help)"
+        nothing = ExpectedError(first.measure, first.trivial, 0.0, first.trivial, first.best)
+        return Recommendation(None, f"{reason}{_outside(facts)}.", _TRIED, nothing)
+    reason = f"Of {rivals}, {CANDIDATES[names[0]]} errs least by our map, {first.mean:.3g}"
+    if len(names) > 1:
+        second = expected_error(names[1], facts)
+        reason += f"; next is {CANDIDATES[names[1]]}, {second.mean:.3g}"
+    return Recommendation(configure(names[0], facts), f"{reason}{_outside(facts)}.", _TRIED, first)

@@ -1,1 +1,0 @@
-"""Every public mechanism through the same auditors."""

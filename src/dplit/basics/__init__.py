@@ -1,1 +1,0 @@
-"""The lesson before the papers: its exercises."""

@@ -1,0 +1,1 @@
+"""Private centres: Lloyd's algorithm with noisy sums and counts."""

@@ -1,0 +1,1 @@
+"""Privacy of single entries of a matrix: projections, additive noise, noisy moments."""

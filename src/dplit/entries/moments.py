@@ -1,0 +1,289 @@
+r"""Least squares from noisy second moments at a budget per entry; the responses are public.
+
+Who only fits needs no table: :math:`X^\top X` and :math:`X^\top y` are enough, and one entry moves
+them by little. The noise is that of :func:`dplit.entries.variances.moment_variances`; a column of
+ones, which nobody hides, is one more column.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dplit._base import RandomState, spawn_generators, whole
+from dplit._checks import Array, check_positive, check_probability, quiet
+from dplit._numerics.exact import exact_gram, gram_rounding, grid_values
+from dplit.entries.estimators import _MOST_BITS, _EntryPrivateRegressor
+from dplit.entries.variances import moment_variances
+from dplit.mechanisms import gaussian_epsilon, gaussian_noise
+from dplit.mechanisms.draws import record_draw
+
+#: Beyond this the noise is rounding, and epsilon is said to be infinite.
+_LARGEST_MU = 1e7
+
+
+class EntryMomentsRegressor(_EntryPrivateRegressor):
+    r"""Least squares from noisy moments; every entry of X is protected, **the responses are not**.
+
+    Parameters
+    ----------
+    epsilon : float, default=0.5
+        Budget in **bits** per entry of X (mutual-information differential privacy), positive.
+    delta : float, default=1e-5
+        In (0, 1): where the statements in (epsilon, delta)-differential privacy are made. It does
+        not change the noise.
+    bounds : tuple of (float or array_like of shape (n_features,))
+        Lowest and highest entry, for all columns or for each. Entries outside are clipped. Must be
+        given, and chosen without the data.
+    fit_intercept : bool, default=True
+        Whether to fit a constant, through a public column of ones, whose moments get noise too.
+    random_state : int, Generator, RandomState or None, default=None
+        Source of the noise. None takes entropy from the operating system; anything else is for
+        reproduction and voids the privacy guarantee. ``clone`` copies a generator together with
+        its state, so that two clones share their noise.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+    intercept_ : float
+    gram_ : ndarray of shape (n_features, n_features)
+        The release: noisy second moments of entries scaled to [-1, 1], about the noisy means if an
+        intercept is fitted; not made definite.
+    cross_ : ndarray of shape (n_features,)
+        The release: their noisy moments with the responses, which are centred if an intercept is
+        fitted.
+    gram_sigma_, cross_sigma_ : float
+        Standard deviations of the noise beside the diagonal of the former (times root two on it),
+        and of the latter.
+    alpha_ : float
+        Penalty of the solution, chosen from the release and the responses.
+    epsilon_ : float
+        Budget in bits per entry.
+    delta_, entry_epsilon_, row_epsilon_ : float
+        (``entry_epsilon_``, ``delta_``)-differential privacy for one entry,
+        (``row_epsilon_``, ``delta_``) for one row.
+    neighboring_ : str
+        "replace_entry".
+    privacy_statement_ : str
+        The guarantee in words, with its limits.
+    n_features_in_ : int
+
+    Notes
+    -----
+    With g and c for the variances of the noise and u for responses in [-1, 1], an entry is seen
+    through a Gaussian channel of power :math:`m/g+u^2/c`, m the number of the other columns, and
+    through its square: at most ``epsilon`` bits if :math:`(m+\frac18 2^{2\epsilon})/g+1/c=
+    2^{2\epsilon}-1`. Replacing it is :math:`\mu`-Gaussian with :math:`\mu=2\sqrt{m/g+1/c}`. Entries
+    and responses are rounded to a public grid of 16 bits, on which sums are exact in every order;
+    the penalty is the best for columns of equal energy and reads the release alone. Floating-point
+    research noise, not a release.
+
+    Examples
+    --------
+    >>> X = np.linspace(-1.0, 1.0, 2000).reshape(-1, 1)
+    >>> model = EntryMomentsRegressor(epsilon=1.0, bounds=(-1.0, 1.0), random_state=0)
+    >>> model = model.fit(X, 2.0 + 3.0 * X[:, 0])
+    >>> bool(abs(model.predict([[0.5]])[0] - 3.5) < 0.1), model.neighboring_
+    (True, 'replace_entry')
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 0.5,
+        delta: float = 1e-5,
+        bounds: tuple[Any, Any] | None = None,
+        fit_intercept: bool = True,
+        random_state: RandomState = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.fit_intercept = fit_intercept
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        check_positive("epsilon", self.epsilon)
+        check_probability("delta", self.delta)
+
+    @whole
+    @quiet
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Add noise to the second moments of the clipped entries, and solve.
+
+        Parameters
+        ----------
+        X, y : array_like of shapes (n_samples, n_features) and (n_samples,)
+            Finite records, and responses, **which are not protected**: their mean, bound and
+            energy are used as they are.
+
+        Returns
+        -------
+        EntryMomentsRegressor
+        """
+        rows, labels, box = self._scaled(X, y)
+        (noise,) = spawn_generators(self.random_state, 1)
+        (n, d), ones = rows.shape, int(bool(self.fit_intercept))
+        middle = float(np.mean(labels)) if ones else 0.0
+        largest = float(np.abs(labels - middle).max())
+        unit = (labels - middle) / (largest or 1.0)
+        energy = float(np.mean(unit**2))
+        g, c = entry_variances(
+            epsilon=self.epsilon, n_features=d, ones=ones, response_energy=energy
+        )
+        gram, cross = self._noisy(rows, unit, ones, (g, c), noise)
+        self.cross_, means = cross, gram[:d, d:] / n
+        self.gram_ = gram[:d, :d] - n * (means @ means.T)
+        self.gram_sigma_, self.cross_sigma_ = math.sqrt(g), math.sqrt(c)
+        theta, self.alpha_ = solve_moments(
+            self.gram_, cross, variances=(g, c), n_samples=n, response_energy=energy
+        )
+        self.coef_ = largest * theta / box.half
+        self.intercept_ = -float(box.middle @ self.coef_)
+        if ones:
+            self.intercept_ += middle - largest * float(means[:, 0] @ theta)
+        entry, row = (moment_epsilon(self.delta, mu) for mu in moment_mus(d, ones, g, c))
+        self._state(n, entry, row, "Noisy second moments")
+        return self
+
+    @staticmethod
+    def _noisy(
+        rows: Array,
+        unit: Array,
+        ones: int,
+        variances: tuple[float, float],
+        rng: np.random.Generator,
+    ) -> tuple[Array, Array]:
+        """Release the moments of ``[rows, 1]`` (or of the rows), and of the rows with ``unit``."""
+        d, (g, c) = rows.shape[1], variances
+        whole, step = grid_values(np.column_stack([rows, np.ones((len(rows), ones))]), 1.0)
+        told, label_step = grid_values(unit[:, None], 1.0)
+        size, others, loss = d + ones, d - 1 + ones, gram_rounding(d * d + d)
+        record_draw(
+            "gaussian",
+            "second moments",
+            of=lambda: exact_gram(whole, whole) * step * step,
+            sensitivity=math.sqrt(max(8.0 * others, 1.0)) * (1.0 + loss),
+            scale=math.sqrt(2.0 * g),
+            shape=(size, size),
+        )
+        square = gaussian_noise((size, size), sigma=math.sqrt(2.0 * g), rng=rng)
+        gram = exact_gram(whole, whole) * step * step + (square + square.T) / 2.0
+        record_draw(
+            "gaussian",
+            "moments with the responses",
+            of=lambda: exact_gram(whole[:, :d], told)[:, 0] * step * label_step,
+            sensitivity=2.0 * (1.0 + loss),
+            scale=math.sqrt(c),
+            shape=(d,),
+            joint=moment_mus(d, ones, g, c)[0],
+        )
+        line = gaussian_noise(d, sigma=math.sqrt(c), rng=rng)
+        return gram, exact_gram(whole[:, :d], told)[:, 0] * step * label_step + line
+
+
+def entry_variances(
+    *, epsilon: float, n_features: int, ones: int, response_energy: float
+) -> tuple[float, float]:
+    """Variances of the noise on the moments of entries and responses in [-1, 1].
+
+    ``ones`` is 1 if a public column of ones stands beside the d columns; ``response_energy`` is the
+    mean square of the responses. The split is best for coefficients that explain all of them.
+    """
+    g, c = moment_variances(
+        epsilon=min(epsilon, _MOST_BITS),
+        n_features=n_features + ones,
+        response_bound=1.0,
+        energy=max(3.0 * response_energy, 1e-9),
+    )
+    room = (1.0 + gram_rounding(n_features**2 + n_features)) ** 2
+    return g * room, c * room
+
+
+def moment_mus(d: int, ones: int, g: float, c: float) -> tuple[float, float]:
+    """Gaussian privacy of the moments when one entry, or one row, is replaced; y is public."""
+    power = (d - 1 + ones) / g + 1.0 / c
+    entry = 4.0 * power
+    if 4.0 * power * g < 1.0:  # one column: between -1 and 1 the square moves more
+        a = (3.0 - math.sqrt(1.0 - 4.0 * power * g)) / 2.0
+        entry = max(entry, a * a * (power + (2.0 - a) ** 2 / (2.0 * g)))
+    beside = ones / g + 1.0 / c
+    t = -min(g * beside, d)  # inner product of the two rows
+    row = (d * d - t * t) / g + 2.0 * (d - t) * beside
+    return math.sqrt(entry), math.sqrt(entry if d == 1 else row)
+
+
+def moment_epsilon(delta: float, mu: float) -> float:
+    """Epsilon of the Gaussian mechanism; infinite where the noise has all but vanished."""
+    return math.inf if mu > _LARGEST_MU else float(gaussian_epsilon(delta=delta, sigma=1.0 / mu))
+
+
+def solve_moments(
+    gram: Array,
+    cross: Array,
+    *,
+    variances: tuple[float, float],
+    n_samples: int,
+    response_energy: float,
+) -> tuple[Array, float]:
+    r"""Coefficients from noisy moments, and the penalty: a function of release and responses.
+
+    The penalty is the best for columns of equal energy, read off the trace, and for a
+    signal read off ``cross``; at least what leaves the smallest eigenvalue above
+    :math:`\sqrt{gd}`, the size of the noise. No signal: zero coefficients, an infinite penalty.
+    """
+    (g, c), (n, d) = variances, (n_samples, len(cross))
+    values, vectors = np.linalg.eigh(gram)
+    energy = float(np.clip(values.mean() / n, math.sqrt(2.0 * g / d) / n, 1.0))
+    explained = float(cross @ cross) - d * c - n * energy * d * response_energy
+    signal = min(explained / (n * energy) ** 2, response_energy / energy)
+    if signal <= 0.0:
+        return np.zeros(d), math.inf
+    noise = response_energy - energy * signal
+    column = np.full(1, n * energy)
+    square = column**2 * signal / d * (1.0 + d / n) + column * noise
+    alpha, _ = best_penalty(column, square + c, column * signal / d, variance=g * d)
+    alpha = max(alpha, math.sqrt(g * d) - float(values[0]))
+    return np.asarray(vectors @ ((vectors.T @ cross) / (values + alpha))), alpha
+
+
+def best_penalty(
+    energies: Array, squares: Array, inner: Array, *, variance: float
+) -> tuple[float, float]:
+    r"""Penalty, at least 0, with the least :func:`penalised_error`, and that error.
+
+    >>> one = np.ones(1)
+    >>> best_penalty(100 * one, 100.0**2 * one, 100 * one, variance=0.0)  # no noise
+    (0.0, -1.0)
+    """
+    low, high = float(energies.min()), float(energies.max())
+    floor = max(low - 2.0 * math.sqrt(variance), 1e-3 * low) - low
+    below, above = floor * np.linspace(1.0, 0.0, 40), high * np.geomspace(1e-4, 1e6, 200)
+    shifts = np.concatenate([below, above])
+    errors, penalties = penalised_error(energies, squares, inner, variance, shifts)
+    at = int(np.argmin(np.where(penalties > -1e-9 * high, errors, math.inf)))
+    return max(float(penalties[at]), 0.0), float(errors[at])
+
+
+def penalised_error(
+    energies: Array, squares: Array, inner: Array, variance: float, shifts: Array
+) -> tuple[Array, Array]:
+    r"""Means of :math:`|\hat\theta-\theta|^2/d` up to a constant, and the penalties of shifts (k,).
+
+    In the eigenbasis: ``energies`` of :math:`X^\top X`, mean squares of the noisy cross moments,
+    their inner products with :math:`\theta`. Symmetric noise of ``variance`` g d acts as a larger
+    penalty: in the mean :math:`(H+W+\alpha)^{-1}\approx R=(H+a)^{-1}`, a a shift, with
+    :math:`\alpha=a+g\operatorname{tr}R` and second moments :math:`R^2/(1-g\operatorname{tr}R^2)`
+    (free convolution with a semicircle); infinite where that is not positive.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):  # empty directions without a shift
+        R = 1.0 / (energies + np.asarray(shifts)[:, None])
+        spread = variance * np.mean(R**2, axis=1)
+        penalties = np.asarray(shifts) + variance * np.mean(R, axis=1)
+        legal = (spread < 1.0) & (R.min(axis=1) >= 0)
+        blown = squares * R**2 / np.where(legal, 1.0 - spread, 1.0)[:, None]
+        errors = np.mean(blown - 2.0 * inner * R, axis=1)
+    return np.where(legal, errors, math.inf), penalties

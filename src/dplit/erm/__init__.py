@@ -1,1 +1,0 @@
-"""Nie and Wang (2017), perturbation of convex risk minimisation and private learning."""

@@ -1,0 +1,1 @@
+"""Private kernel machines: released functions, oracles, random features."""

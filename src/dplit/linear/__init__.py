@@ -1,0 +1,1 @@
+"""Private linear models on given columns: moments, descents, perturbed objectives."""

@@ -1,1 +1,0 @@
-"""Learning with margin guarantees: what the chapter computes. Import the modules by name."""

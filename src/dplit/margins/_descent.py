@@ -1,0 +1,63 @@
+"""Private full-batch descent on the hinge loss: all draws of the noise descend together."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dplit._checks import Array, check_integer, check_rng, quiet
+from dplit.margins._slopes import _FAR, _blocks, _check_shape, _columns, _pull
+from dplit.margins.balls import _gridded_records
+from dplit.margins.plans import DescentPlan
+from dplit.mechanisms.draws import record_draw, record_step
+
+
+@quiet
+def noisy_hinge_descent(
+    X: ArrayLike, y: ArrayLike, *plans: DescentPlan, rng: np.random.Generator, n_draws: int = 1
+) -> Array:
+    r"""Minimise the mean hinge loss privately by noisy full-batch (sub)gradient steps.
+
+    :math:`w_{t+1}=\Pi(w_t+\eta(\frac1{m\rho}\sum_{i:\,y_i\langle w_t,x_i\rangle<\rho}y_ix_i-\sigma
+    z_t))`, :math:`w_0=0`: mean iterates (plans * n_draws, d). Every draw of the noise
+    (floating-point research noise) has the level of its plan, m public and all iterates published.
+    Records are clipped, and rounded to a grid on which the sum over i is exact in every order: its
+    sensitivity :math:`2r/\rho` holds for what the machine computes, and what follows the noise,
+    rounding included, is post-processing. ``y`` is (m,) or (draws, m). Several plans, of one margin
+    and one number of steps, share each product: for experiments.
+    """
+    (rho, _, norm), steps = plans[0].ball, plans[0].n_steps
+    rows, labels = _gridded_records(X, y, norm)
+    (m, d), count = rows.shape, check_integer("n_draws", n_draws)
+    draws = len(plans) * count
+    if labels.ndim == 2 and len(labels) != draws:
+        raise ValueError(f"y must have n_draws = {draws} rows, got y of shape {labels.shape}")
+    check_rng(rng)
+    _check_shape(plans[0], (m, d))
+    if len({(p.shape, p.ball.margin, p.ball.data_norm, p.n_steps) for p in plans}) > 1:
+        raise ValueError("plans must have one shape, margin, data_norm and n_steps")
+    sigma, eta, limit = _columns(plans, count)
+    loud, pace, bounded = sigma * m * rho, eta / (m * rho), (limit < _FAR).any()
+    blocks = _blocks(rows, labels)
+    record_draw(
+        "gaussian",
+        "sums of the records within the margin",
+        sensitivity=2.0 * norm,
+        scale=plans[0].sigma * m * rho,
+        shape=(draws, d),
+        copies=draws,
+        steps=steps,
+    )
+    w, total, move = np.zeros((draws, d)), np.zeros((draws, d)), np.empty((draws, d))
+    for _ in range(steps):
+        total += w
+        _pull(w, blocks, rho, out=move)
+        if loud.any():
+            noise = loud * rng.standard_normal((draws, d))
+            record_step(move, noise)
+            move -= noise
+        move *= pace
+        w += move
+        if bounded:
+            w *= limit / np.maximum(np.sqrt(np.vecdot(w, w))[:, None], limit)
+    return total / steps

@@ -1,0 +1,122 @@
+"""Algorithm 2: project, clip, learn privately in the small space, and bring the weights back.
+
+The map does not see the data, records are clipped one by one, and bringing weights back is
+post-processing: the learner is as private as the solver in the middle.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dplit._checks import (
+    Array,
+    check_choice,
+    check_integer,
+    check_positive,
+    check_probability,
+    check_real_array,
+    check_rng,
+)
+from dplit.features import HadamardProjection, hadamard_projection, sign_projection
+from dplit.margins._accelerated import _accelerated_descent
+from dplit.margins._descent import noisy_hinge_descent
+from dplit.margins.balls import clipped_records
+from dplit.margins.boosting import boosted_descent
+from dplit.margins.losses import zero_one_loss
+from dplit.margins.plans import LearningPlan, Solver
+from dplit.mechanisms import report_noisy_min
+
+_Projection = Literal["fast", "sign"]
+
+LinearMap = HadamardProjection | NDArray[np.float64]
+
+#: Weights by solver: records, labels, the plan of one descent, and the source of its noise.
+_SOLVERS: dict[Solver, Callable[..., Array]] = {
+    "accelerated": _accelerated_descent,
+    "noisy_gradient": noisy_hinge_descent,
+    "phased": lambda *told, rng: boosted_descent(*told, rng=rng).weights,
+}
+
+
+def printed_dimension(*, n_samples: int, epsilon: float, delta: float, beta: float) -> int:
+    r"""Dimension of Algorithm 2, step 1, with constant 1, rounded.
+
+    :math:`\epsilon m\log(m/\beta)/(\log^{3/2}(1/\delta)\log(1/\beta))`; a radical on
+    :math:`\log(m/\beta)` may be lost in the text at hand.
+
+    >>> printed_dimension(n_samples=10_000, epsilon=1.0, delta=1e-6, beta=0.05)
+    793
+    """
+    m = check_integer("n_samples", n_samples)
+    delta, beta = check_probability("delta", delta), check_probability("beta", beta)
+    size = check_positive("epsilon", epsilon) * m * math.log(m / beta)
+    return max(1, round(size / (math.pow(math.log(1 / delta), 1.5) * math.log(1 / beta))))
+
+
+def draw_projection(
+    n_features: int, n_components: int, *, kind: _Projection, rng: np.random.Generator
+) -> LinearMap:
+    """Draw the public map from d to k <= d dimensions: ``fast`` (Hadamard) or ``sign`` (dense)."""
+    d = check_integer("n_features", n_features)
+    k = check_integer("n_components", n_components, maximum=d)
+    check_choice("kind", kind, get_args(_Projection))
+    check_rng(rng)
+    return hadamard_projection(d, k, rng=rng) if kind == "fast" else sign_projection(d, k, rng=rng)
+
+
+def compress(X: ArrayLike, projection: LinearMap) -> Array:
+    """Projected records (n, k), not clipped."""
+    if isinstance(projection, HadamardProjection):
+        return projection.transform(X)
+    return np.asarray(check_real_array("X", X, 2, copy=False) @ projection.T)
+
+
+def expand(weights: ArrayLike, projection: LinearMap) -> Array:
+    r"""Weights :math:`\Phi^\top\tilde w`, of shape (d,) or (n, d), for records as they are."""
+    if isinstance(projection, HadamardProjection):
+        return projection.adjoint(weights)
+    return np.asarray(np.asarray(weights) @ projection)
+
+
+class _Learnt(NamedTuple):
+    """Weights (k,), their place in the grid of margins, and all, private, candidates (n, k)."""
+
+    weights: Array
+    chosen: int
+    candidates: Array
+
+
+def _fewest_errors(signed: Array, plan: LearningPlan, rng: np.random.Generator) -> int:
+    r"""Choose the candidate with the fewest errors, privately; ``signed`` scores are (n, m). One
+    record changes a number of errors by at most 1; candidates are private, so that counting on
+    their own records needs no penalty for the size of the class.
+    """
+    errors = zero_one_loss(signed).sum(axis=1)
+    return report_noisy_min(errors, epsilon=plan.choice, sensitivity=1.0, rng=rng)
+
+
+def learn(
+    Z: ArrayLike,
+    y: ArrayLike,
+    plan: LearningPlan,
+    *,
+    rng: np.random.Generator,
+    choose: Callable[[Array, LearningPlan, np.random.Generator], int] = _fewest_errors,
+) -> _Learnt:
+    """Steps 3 and 4 of Algorithm 2 on projected records or random features ``Z``: clip, learn at
+    every margin of the plan, and choose one where the plan keeps a budget for that.
+    """
+    rows, labels = Z, y
+    if plan.choice > 0.0:
+        rows, labels = clipped_records(Z, y, plan.balls[0].data_norm)
+    solve = _SOLVERS[plan.solver]
+    candidates = np.vstack([solve(rows, labels, each, rng=rng) for each in plan.descents])
+    chosen = 0
+    if plan.choice > 0.0:
+        chosen = choose(labels * (candidates @ np.transpose(rows)), plan, rng)
+    return _Learnt(candidates[chosen], chosen, candidates)

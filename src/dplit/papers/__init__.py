@@ -1,0 +1,1 @@
+"""What the papers state, as functions: one folder a paper, one module a subject."""

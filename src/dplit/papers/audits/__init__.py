@@ -1,0 +1,1 @@
+"""The audits' own claims."""

@@ -1,0 +1,1 @@
+"""Bassily, Mohri and Suresh (2022): private learning with margin guarantees."""

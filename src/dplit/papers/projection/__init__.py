@@ -1,0 +1,1 @@
+"""Showkatbakhsh, Karakus and Diggavi (2018): regression on projected, noised data."""

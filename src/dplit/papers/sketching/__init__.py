@@ -1,0 +1,1 @@
+"""Chatalic et al. (2022): private learning from sketches."""

@@ -1,1 +1,0 @@
-"""Showkatbakhsh, Karakus and Diggavi (2018), regression by noise and random projections."""

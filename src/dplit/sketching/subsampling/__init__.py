@@ -1,1 +1,0 @@
-"""Sketches of sampled features."""

@@ -1,0 +1,103 @@
+"""The card of a released model: what it is, in JSON and on a page."""
+
+from __future__ import annotations
+
+import html
+import platform
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from typing import Any
+
+import dplit
+from dplit.audit import Ledger
+from dplit.tables.facts import TableFacts
+from dplit.tables.released import _FLOATS, _SHAPES
+
+
+def _card(
+    name: str,
+    fitted: Any,
+    facts: TableFacts,
+    settings: Mapping[str, Any],
+    told: Sequence[str],
+    book: Ledger,
+) -> dict[str, Any]:
+    """Return the release card."""
+    return {
+        "state": "finished",
+        "mechanism": name,
+        "estimator": type(fitted).__name__,
+        "task": facts.task,
+        "guarantee": fitted.privacy_statement_,
+        "neighbouring relation": fitted.neighboring_,
+        "epsilon": fitted.epsilon_,
+        "delta": fitted.delta_,
+        "draws of noise, in order (no number here depends on a record)": book.rows(),
+        "stated as public": _stated(facts, settings),
+        "warnings (from public numbers or from what is released)": list(told),
+        "not covered": [
+            "A second release from the same table spends its own budget: the epsilons add up.",
+            "Bounds, categories and settings that were chosen by looking at the table.",
+            "Time and memory; the executed notebook notes the time, so publish this folder only.",
+            "Rows that the file itself lost or merged, for example by a quote that never closes.",
+            "That the table was refused, if it was: no column may agree in no record with what is "
+            "stated of it, and at least one record has a label.",
+        ],
+        "floating point": _FLOATS,
+        "versions": {
+            "dplit": dplit.__version__,
+            "python": platform.python_version(),
+            **{package: version(package) for package in ("numpy", "scipy", "scikit-learn")},
+        },
+        "how to load": "from dplit import load_model\n"
+        "model = load_model(FOLDER)\nmodel.predict([{COLUMN: VALUE, ...}])",
+    }
+
+
+def _stated(facts: TableFacts, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a card says is public."""
+    return {
+        "columns and their order": facts.columns,
+        "columns not used": facts.ignore,
+        "target (a record without it contributes nothing: the sensitivity is the same)": (
+            facts.target or "none"
+        ),
+        "bounds (values outside are clipped)": facts.bounds,
+        "categories (others count as the first, missing ones as '' if that is stated)": (
+            facts.categories
+        ),
+        "classes (a record of none of them contributes nothing)": facts.classes,
+        "fill of missing numbers (otherwise the middle of the bounds)": facts.fill,
+        "skewed (read on a logarithmic scale)": facts.skewed,
+        "decimals and groups of digits in texts": [facts.decimal, facts.thousands],
+        "clusters": facts.n_clusters or "none",
+        "settings": {**settings} or "defaults, which read public numbers alone",
+    }
+
+
+def _page(card: Mapping[str, Any], picture: str = "") -> str:
+    """Return the card, with a picture as an SVG element, as a page that needs nothing else."""
+
+    def shown(value: Any) -> str:
+        if isinstance(value, Mapping):
+            rows = (
+                f"<tr><th>{html.escape(str(k))}</th><td>{shown(v)}</td></tr>"
+                for k, v in value.items()
+            )
+            return f"<table>{''.join(rows)}</table>" if value else "none"
+        if isinstance(value, (list, tuple)):
+            return "<br>".join(map(shown, value)) or "none"
+        return html.escape(f"{value:.6g}" if isinstance(value, float) else str(value))
+
+    style = (
+        "body{font:16px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em}"
+        "table{border-collapse:collapse}td,th{border-top:1px solid #999;padding:.3em .8em;"
+        "text-align:left;vertical-align:top}td{white-space:pre-wrap}"
+    )
+    title = f"Release card: {html.escape(card['mechanism'])}"
+    if picture:
+        picture = f"<h2>Shapes</h2><figure>{picture}<figcaption>{_SHAPES}</figcaption></figure>"
+    return (
+        f"<!doctype html><html lang='en'><head><meta charset='utf-8'><title>{title}</title>"
+        f"<style>{style}</style></head><body><h1>{title}</h1>{shown(card)}{picture}</body></html>\n"
+    )

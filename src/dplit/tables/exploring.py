@@ -1,0 +1,455 @@
+"""All mechanisms on splits of one table, beside what public facts alone recommend."""
+
+from __future__ import annotations
+
+import html
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import accuracy_score, r2_score
+
+from dplit._checks import check_integer, check_positive, check_probability
+from dplit.advice.engine import Recommendation
+from dplit.advice.tables import ranked, recommend
+from dplit.streams import stream
+from dplit.tables._chunks import TableError
+from dplit.tables.facts import Array, Problem, TableFacts, _loaded, header_of, state_facts
+from dplit.tables.mechanisms import TableMechanism, _applicable
+
+#: Training records from which a fit takes minutes, for mechanisms that visit features of all
+#: records at every step.
+_SLOW = {"kernel_margin": 2000, "kernel_machine": 10**5, "random_features": 10**6}
+
+#: Columns from which second moments are too many.
+_WIDE = 1500
+
+#: Features of the additive models in memory: records times entries of a row.
+_HELD = 2.5e8
+
+_RELEASED = (
+    "This comparison was computed from the records without privacy: whoever sees it has received a "
+    "release of the table that no budget covers. Show it to those alone who may see the records."
+)
+
+
+@dataclass(frozen=True)
+class Exploration:
+    """What :func:`explore` found: scores without privacy, and the recommendation beside them.
+
+    Attributes
+    ----------
+    scores : mapping of str to ndarray of shape (n_splits, n_epsilons)
+        Held-out R2 or accuracy of each mechanism.
+    recommended : tuple of str or None
+        One name of ``scores`` for each epsilon, from public facts only; None where nothing is worth
+        a release by ``advice``.
+    trivial : ndarray of shape (n_splits,)
+        Score of the best constant of the training records.
+    not_private : mapping of str to ndarray of shape (n_splits,)
+        Scores of a linear fit and of boosted trees without privacy.
+    advice : tuple of Recommendation
+        What :func:`~dplit.advice.tables.recommend` says at each epsilon, with its reason.
+    left_out : mapping of str to str
+        Mechanisms that were not fitted, and why.
+    task, measure : str
+    epsilons : tuple of float
+    delta : float
+    n_train : int
+        Records that each model was fitted to.
+    facts : Facts
+        What was stated.
+    odd : mapping of str to float
+        Share of the cells of each column that are missing or not what is stated, where there are
+        any: read from the records, as the scores are.
+    """
+
+    scores: Mapping[str, Array]
+    recommended: tuple[str | None, ...]
+    trivial: Array
+    not_private: Mapping[str, Array]
+    advice: tuple[Recommendation, ...] = field(repr=False)
+    left_out: Mapping[str, str]
+    task: str
+    measure: str
+    epsilons: tuple[float, ...]
+    delta: float
+    n_train: int
+    facts: TableFacts = field(repr=False)
+    odd: Mapping[str, float] = field(default_factory=dict, repr=False)
+
+    def _call(self) -> str:
+        """Return the short and safe way to the same recommendation."""
+        known = self.task == "classification"
+        classes = f"n_classes={len(self.facts.classes)}, " if known else ""
+        return (
+            f"recommend(task={self.task!r}, n={self.n_train}, n_columns={len(self.facts.columns)}, "
+            f"{classes}epsilon={self.epsilons[0]:g}, delta={self.delta:g})"
+        )
+
+    def _rows(self) -> Iterator[tuple[str, list[str]]]:
+        """Yield a name and its mean scores; the recommended one has a star."""
+        means = {name: values.mean(axis=0) for name, values in self.scores.items()}
+        for name in sorted(means, key=lambda name: -float(np.mean(means[name]))):
+            marks = ["*" if name == chosen else "" for chosen in self.recommended]
+            yield name, [f"{v:.3f}{mark}" for v, mark in zip(means[name], marks, strict=True)]
+        for name, free in self.not_private.items():
+            yield f"{name}, not private", [f"{free.mean():.3f}"] * len(self.epsilons)
+        yield "a constant", [f"{self.trivial.mean():.3f}"] * len(self.epsilons)
+
+    def _heads(self) -> list[str]:
+        return [self.measure, *(f"epsilon {e:g}" for e in self.epsilons)]
+
+    def _notes(self) -> list[str]:
+        notes = [
+            f"* recommended from public facts, never from these scores. Safe: {self._call()}.",
+            _RELEASED,
+        ]
+        for epsilon, name in zip(self.epsilons, self.recommended, strict=True):
+            if name is None:
+                notes.append(f"Nothing is worth a release at epsilon {epsilon:g}: see advice.")
+        notes += [f"{name} is left out: {why}." for name, why in self.left_out.items()]
+        return notes + [
+            f"{share:.1%} of {column} is missing or not what is stated, and {self._counts(column)}."
+            for column, share in self.odd.items()
+        ]
+
+    def _counts(self, column: str) -> str:
+        """Say what a cell that is not what is stated does."""
+        if column == self.facts.target and column not in self.facts.fill:
+            return "its record contributes nothing"
+        if column in self.facts.categories:
+            return "counts as the first category, or where it is missing as '' if that is stated"
+        return "counts as its fill, or as the middle of its bounds"
+
+    def __str__(self) -> str:
+        rows = [self._heads(), *([name, *cells] for name, cells in self._rows())]
+        wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            "  ".join(
+                cell.ljust(w) if k == 0 else cell.rjust(w)
+                for k, (cell, w) in enumerate(zip(row, wide, strict=True))
+            ).rstrip()
+            for row in rows
+        ]
+        return "\n".join([*lines, *self._notes()])
+
+    def _repr_html_(self) -> str:
+        """Return the table as HTML, the warning with it."""
+        heads = "".join(f'<th scope="col">{html.escape(head)}</th>' for head in self._heads())
+        rows = "".join(
+            f'<tr><th scope="row">{html.escape(name)}</th>'
+            + "".join(
+                f"<td><strong>{cell}</strong></td>" if cell.endswith("*") else f"<td>{cell}</td>"
+                for cell in cells
+            )
+            + "</tr>"
+            for name, cells in self._rows()
+        )
+        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self._notes())
+        return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{notes}"
+
+    def plot(self) -> Any:
+        """Draw the mean scores against epsilon; circles mark what is recommended.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(7.0, 4.0), layout="constrained")
+        axes = figure.subplots()
+        styles = ("-", "--", "-.", ":")
+        for k, (name, values) in enumerate(self.scores.items()):
+            mean = values.mean(axis=0)
+            axes.plot(self.epsilons, mean, styles[k % 4], marker=".", label=name.replace("_", " "))
+            chosen = [i for i, best in enumerate(self.recommended) if best == name]
+            axes.plot(
+                np.array(self.epsilons)[chosen], mean[chosen], "o", ms=11, mfc="none", mec="black"
+            )
+        for style, (name, free) in zip(styles[1:], self.not_private.items(), strict=False):
+            label = f"{name}, not private"
+            axes.axhline(float(free.mean()), color="0.5", ls=style, lw=1.0, label=label)
+        axes.axhline(float(self.trivial.mean()), color="0.5", lw=1.0, label="a constant")
+        axes.set(xscale="log", xlabel="epsilon (circles: recommended)", ylabel=self.measure)
+        means = [v.mean(axis=0).max() for v in (*self.scores.values(), *self.not_private.values())]
+        low = float(self.trivial.mean())
+        axes.set_ylim(low - 0.1, max(low, *map(float, means)) + 0.02)
+        axes.set_xticks(self.epsilons, [f"{e:g}" for e in self.epsilons])
+        axes.minorticks_off()
+        axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
+        return figure
+
+
+def _plain_models(task: str, one_class: bool) -> dict[str, Any]:
+    """Return what needs no privacy: a linear fit and boosted trees."""
+    if task == "regression":
+        boosted = HistGradientBoostingRegressor(random_state=0)
+        return {"linear": Ridge(alpha=0.1), "boosting": boosted}
+    if one_class:
+        return {"linear": DummyClassifier(), "boosting": DummyClassifier()}
+    boosted = HistGradientBoostingClassifier(random_state=0)
+    return {"linear": LogisticRegression(C=10.0, max_iter=2000), "boosting": boosted}
+
+
+def _too_much(found: TableMechanism, n_train: int, n_columns: int) -> str:
+    """Say why a mechanism is not fitted, from public numbers, or nothing."""
+    if n_train > _SLOW.get(found.name, n_train):
+        return f"a fit to {n_train:,} records takes minutes"
+    if found.name == "sufficient_statistics" and n_columns > _WIDE:
+        return f"{n_columns:,} columns have too many second moments"
+    if found.name == "additive" and 8.0 * n_train * n_columns > _HELD:
+        return f"the shapes of {n_columns:,} columns in {n_train:,} records need too much memory"
+    return ""
+
+
+class _Scorer:
+    """Splits of a table, and the score of a model on what a split holds out.
+
+    Records without a label are in no part: the model that is scored has seen none of them.
+    """
+
+    def __init__(self, problem: Problem, truth: Array, seed: int):
+        self.problem, self.truth, self.seed = problem, truth, seed
+
+    def split(self, index: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the places of training and of held-out records."""
+        order = np.random.default_rng(self.seed + index).permutation(len(self.problem.X))
+        parts = np.split(order, [int(0.7 * len(order))])
+        if self.problem.known is not None:
+            parts = [part[self.problem.known[part]] for part in parts]
+        return parts[0], parts[1]
+
+    def score(self, model: Any, rows: np.ndarray) -> float:
+        """Return R2 against the labels as they are, where they are numbers; or accuracy."""
+        if not len(rows):
+            return float("nan")
+        predicted = model.predict(self.problem.X[rows])
+        if self.problem.task == "classification":
+            return float(accuracy_score(self.problem.y[rows], predicted))
+        known = np.isfinite(self.truth[rows])
+        if known.sum() < 2:
+            return float("nan")
+        return float(r2_score(self.truth[rows][known], predicted[known]))
+
+
+def explore(
+    file: Any,
+    *,
+    target: str,
+    bounds: Mapping[str, Sequence[float]],
+    categories: Mapping[str, Sequence[Any]] | None = None,
+    classes: Sequence[Any] | None = None,
+    fill: Mapping[str, float] | None = None,
+    ignore: Sequence[str] | None = None,
+    task: str | None = None,
+    epsilons: Sequence[float] = (0.3, 1.0, 3.0, 10.0),
+    delta: float = 1e-6,
+    n_splits: int = 3,
+    seed: int = 0,
+    rows: int | None = None,
+    skewed: Sequence[str] | None = None,
+    separator: str | None = None,
+    decimal: str = ".",
+    thousands: str = "",
+) -> Exploration:
+    """Compare all mechanisms on a table. **The comparison is itself a release of the table.**
+
+    The safe way comes first: :func:`~dplit.advice.tables.recommend` names a mechanism from public
+    facts and reads no record; and a stand-in drawn from the stated bounds can be explored by
+    anyone. Explore a private table only if you may see its records, and show the result to nobody
+    else.
+
+    Parameters
+    ----------
+    file : str, path or table
+        CSV, also compressed by gzip, bz2 or xz, or Parquet, or a folder of either; or a table of
+        pandas, polars, pyarrow or dask, or a mapping of names to columns.
+    target : str
+        Column that is predicted. A record in which it is missing, no finite number or none of the
+        classes contributes nothing.
+    bounds : mapping of str to pair of float
+        Lowest and highest value of each numeric column, and of a numeric target; what is outside
+        is clipped. Known without the table, as all that follows.
+    categories : mapping of str to sequence, optional
+        Values of each column of texts; every other value counts as the first, and a missing one as
+        ``""`` if that is among them.
+    classes : sequence, optional
+        Two or more labels.
+    fill : mapping of str to float, optional
+        What stands for missing numbers; else the middle of the bounds.
+    ignore : sequence of str, optional
+        Columns that are not used.
+    task : {"regression", "classification"}, optional
+        By default classification where there are classes.
+    epsilons : sequence of float, default=(0.3, 1.0, 3.0, 10.0)
+    delta : float, default=1e-6
+        In (0, 1/2).
+    n_splits : int, default=3
+        Split s is ``numpy.random.default_rng(seed + s).permutation(n)``, of which the first
+        ``int(0.7 * n)`` train.
+    seed : int, default=0
+        Of splits and noise.
+    rows : int or None, default=None
+        Of a larger table only so many records, the first of
+        ``numpy.random.default_rng(seed).permutation``; n is then their number.
+    skewed : sequence of str, optional
+        Numeric columns whose values crowd near their lowest bound, as amounts and counts do: read
+        on a logarithmic scale, where half of the range is for the lowest tenth. Where that is so an
+        additive model gains much; where it is not, it loses much: state it only if you know it.
+    separator : str or None, default=None
+        One character between the fields of a CSV file; None reads it off the first line.
+    decimal, thousands : str, default="." and ""
+        How numbers are written where they are texts, as in ``1.234,5``.
+
+    Returns
+    -------
+    Exploration
+        ``scores``, ``recommended``, ``trivial``, ``not_private``, ``plot()``; a page shows its
+        table.
+
+    Raises
+    ------
+    TableError
+        With the whole list of what is to be stated; or if a column agrees with what is stated of it
+        in no record at all (another spelling, dates as numbers), which counts as public.
+
+    Notes
+    -----
+    All models are fitted under ``replace_one`` at their defaults. R2 is that of the labels as they
+    are, also beyond the bounds; records whose label is no number do not enter it. What costs
+    minutes a fit is left out, as ``left_out`` says: kernels with a margin above 2,000 training
+    records, kernel machines above 100,000, second moments of more than 1,500 columns.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> table = {"age": rng.uniform(20, 80, 3000)}
+    >>> table["cost"] = 100 * table["age"] + rng.normal(0, 300, 3000)
+    >>> found = explore(table, target="cost", bounds={"age": (20, 80), "cost": (0, 9000)},
+    ...     epsilons=(1.0,), n_splits=1)
+    >>> best = found.recommended[0]
+    >>> bool(found.scores[best].mean() > 0.8), found.scores[best].shape
+    (True, (1, 1))
+    """
+    kind = task or ("classification" if classes is not None else "regression")
+    if kind not in ("regression", "classification"):
+        raise TableError(f"task must be regression or classification, got task={task!r}")
+    facts = state_facts(
+        header_of(file, separator=separator),
+        target=target,
+        task=kind,
+        bounds=bounds,
+        categories=categories,
+        classes=classes,
+        fill=fill,
+        ignore=ignore,
+        skewed=skewed,
+        decimal=decimal,
+        thousands=thousands,
+    )
+    budgets = tuple(check_positive("epsilons", epsilon) for epsilon in epsilons)
+    if not budgets or check_probability("delta", delta) >= 0.5:
+        rule = "epsilons must hold a number and delta be below 1/2"
+        raise ValueError(f"{rule}, got epsilons={epsilons!r}, delta={delta!r}")
+    check_integer("n_splits", n_splits)
+    check_integer("seed", seed, minimum=0)
+    problem, truth, odd = _loaded(file, facts, truth=True, separator=separator)
+    if rows is not None and check_integer("rows", rows, minimum=10) < len(problem.X):
+        problem, truth = _some(problem, truth, rows, seed)
+    if len(problem.X) < 10:
+        raise TableError(f"exploring needs at least 10 records, got {len(problem.X)}")
+    if len(problem.labelled().X) < 10:
+        raise TableError("exploring needs at least 10 records with a label")
+    found = _compared(_Scorer(problem, truth, seed), facts, budgets, delta, n_splits)
+    return replace(found, odd={column: share for column, share in odd.items() if share})
+
+
+def _compared(
+    scorer: _Scorer, facts: TableFacts, budgets: tuple[float, ...], delta: float, n_splits: int
+) -> Exploration:
+    """Fit everything on every split."""
+    kind, (n, width) = facts.task, scorer.problem.X.shape
+    n_train, n_classes = int(0.7 * n), len(facts.classes) if kind == "classification" else None
+    usable = _applicable(kind, n_classes=n_classes or 2)
+    left_out = {m.name: why for m in usable if (why := _too_much(m, n_train, width))}
+    kept = [m for m in usable if m.name not in left_out]
+    scores = {m.name: np.empty((n_splits, len(budgets))) for m in kept}
+    trivial = np.empty(n_splits)
+    free = {name: np.empty(n_splits) for name in ("linear", "boosting")}
+    for s in range(n_splits):
+        trivial[s], plain = _without_privacy(scorer, s)
+        for name, value in plain.items():
+            free[name][s] = value
+        for found in kept:
+            scores[found.name][s] = _scored(found, scorer, s, budgets, delta)
+    stated: dict[str, Any] = {
+        "task": kind,
+        "n": n_train,
+        "n_columns": len(facts.columns),
+        "n_classes": n_classes,
+        "delta": delta,
+    }
+    advice = tuple(recommend(**stated, epsilon=epsilon) for epsilon in budgets)
+    chosen = tuple(
+        None
+        if told.estimator is None
+        else next(name for name in ranked(**stated, epsilon=epsilon) if name in scores)
+        for epsilon, told in zip(budgets, advice, strict=True)
+    )
+    return Exploration(
+        scores=scores,
+        recommended=chosen,
+        trivial=trivial,
+        not_private=free,
+        advice=advice,
+        left_out=left_out,
+        task=kind,
+        measure="R2" if kind == "regression" else "accuracy",
+        epsilons=budgets,
+        delta=delta,
+        n_train=n_train,
+        facts=facts,
+    )
+
+
+def _some(problem: Problem, truth: Array, rows: int, seed: int) -> tuple[Problem, Array]:
+    """Return some records of a table, drawn without looking at them."""
+    kept = np.random.default_rng(seed).permutation(len(problem.X))[:rows]
+    known = None if problem.known is None else problem.known[kept]
+    return replace(problem, X=problem.X[kept], y=problem.y[kept], known=known), truth[kept]
+
+
+def _without_privacy(scorer: _Scorer, index: int) -> tuple[float, dict[str, float]]:
+    """Return the scores of a constant, and of a linear fit and boosted trees."""
+    problem, (train, test) = scorer.problem, scorer.split(index)
+    X, y = problem.X[train], problem.y[train]
+    regression = problem.task == "regression"
+    constant: Any = DummyRegressor() if regression else DummyClassifier()
+    plain = _plain_models(problem.task, not regression and len(np.unique(y)) == 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # near enough for a ceiling
+        found = {name: scorer.score(model.fit(X, y), test) for name, model in plain.items()}
+    return scorer.score(constant.fit(X, y), test), found
+
+
+def _scored(
+    found: TableMechanism, scorer: _Scorer, index: int, epsilons: Sequence[float], delta: float
+) -> list[float]:
+    """Return the scores of a mechanism on one split, at each epsilon."""
+    train, test = scorer.split(index)
+    scores = []
+    for place, epsilon in enumerate(epsilons):
+        rng = stream(scorer.seed + index, f"explore-{found.name}", "noise", place)
+        model, _ = found.fit(
+            scorer.problem, rows=train, epsilon=epsilon, delta=delta, random_state=rng
+        )
+        scores.append(scorer.score(model, test))
+    return scores

@@ -1,0 +1,196 @@
+"""A released model as others load it: public numbers in JSON, checked by their digests."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dplit.additive import AdditiveShape
+from dplit.margins.feature_maps import DirectFeatures
+from dplit.tables._chunks import named
+from dplit.tables._pictures import draw_shapes
+from dplit.tables.facts import TableFacts, check_columns_there, read_rows
+from dplit.tables.mechanisms import mechanism
+
+_FORMAT = "dplit model 2"
+
+_FILES = ("model.json", "card.json", "card.html")
+
+_FLOATS = (
+    "The noise is drawn and added in double precision, for research. The low-order bits of the "
+    "numbers can reveal what the noise was meant to hide. Where that matters, draw the noise with "
+    "OpenDP (the extra 'secure')."
+)
+
+_SHAPES = (
+    "What each column adds to the prediction, drawn from the released numbers alone; a band is "
+    "twice the standard deviation of the noise by itself."
+)
+
+
+@dataclass(frozen=True)
+class ReleasedModel:
+    """A model that was released, with the public facts that it needs to read rows.
+
+    Attributes
+    ----------
+    card : mapping
+        The release card: mechanism, guarantee, what was public, caveats, versions.
+    facts : TableFacts
+    estimator : object
+        The fitted estimator; of its attributes it has those that were released.
+
+    Examples
+    --------
+    ``load_model("release").predict([{"age": 40, "smoker": "no"}])``
+    """
+
+    card: Mapping[str, Any]
+    facts: TableFacts
+    estimator: Any
+
+    def predict(self, rows: Iterable[Mapping[str, Any]]) -> np.ndarray:
+        """Return the prediction for every row, given as mapping of column to value.
+
+        Values are read as those of the table were: clipped, filled, unknown categories as the first
+        one. A row that lacks a column is refused by the name of the column; a cell may be missing.
+        """
+        held = [{named(name): value for name, value in row.items()} for row in rows]
+        for row in held:
+            check_columns_there(list(row), self.facts.columns)
+        columns = {c: [row[c] for row in held] for c in self.facts.columns}
+        return np.asarray(self.estimator.predict(self.facts.encode(columns)))
+
+    def predict_file(self, file: Any, *, separator: str | None = None) -> np.ndarray:
+        """Return the predictions for the rows of a file or table, whose target need not be there.
+
+        It is read as :func:`~dplit.tables.facts.load_problem` reads tables, by the decimals and
+        groups that were stated for the model; a column that is not there is refused by its name.
+        """
+        rows = read_rows(file, self.facts, separator=separator)
+        return np.asarray(self.estimator.predict(rows))
+
+    def plot(self) -> Any:
+        """Draw the shapes of an additive model, in the units of the table.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        if not hasattr(self.estimator, "shapes_"):
+            name = type(self.estimator).__name__
+            raise TypeError(f"plot needs an additive model, which has shapes, got {name}")
+        return draw_shapes(self.estimator, self.facts)
+
+    @property
+    def centers(self) -> list[dict[str, float]]:
+        """Centres of clusters in the units of the table, by column; of categories their weight."""
+        names = [(c, v) for c in self.facts.columns for v in self.facts.categories.get(c, [None])]
+        found = []
+        for center in self.estimator.cluster_centers_:
+            row = {}
+            for (column, value), x in zip(names, center, strict=True):
+                if value is None:
+                    row[column] = float(self.facts.numbers(column, x))
+                else:
+                    row[f"{column}: {value}"] = float(x)
+            found.append(row)
+        return found
+
+
+def _state(estimator: Any, names: Sequence[str]) -> dict[str, Any]:
+    """Return the released attributes as JSON; floats keep all their digits."""
+    state = {}
+    for name in names:
+        value = getattr(estimator, name)
+        if isinstance(value, DirectFeatures):
+            value = {"frequencies": value.frequencies.tolist(), "double": value.double}
+        state[name] = value.tolist() if hasattr(value, "tolist") else value
+    return state
+
+
+def _array(numbers: Any) -> np.ndarray | None:
+    return None if numbers is None else np.array(numbers)
+
+
+def _restored(model: Mapping[str, Any]) -> Any:
+    """Return an estimator with the attributes of a released one; nothing of the file is run."""
+    found = mechanism(model["mechanism"], model["facts"]["task"])
+    estimator = found.estimator(**model["public"])
+    for name in found.released:
+        value = model["released"][name]
+        if name == "shapes_":
+            value = tuple(
+                AdditiveShape(tuple(columns), _array(knots), np.array(values), _array(band))
+                for columns, knots, values, band in value
+            )
+        elif name == "features_":
+            value = DirectFeatures(np.array(value["frequencies"]), 1.0, value["double"])
+        elif isinstance(value, list):
+            value = tuple(value) if name in ("bounds_", "_ends") else np.array(value)
+        setattr(estimator, name, value)
+    estimator.n_features_in_ = model["n_features"]
+    if "shapes_" in found.released:  # the map from rows to features, which is public
+        told = [len(shape.knots) for shape in estimator.shapes_ if shape.knots is not None]
+        estimator._features(np.zeros((1, estimator.n_features_in_)), max(told, default=2))
+    return estimator
+
+
+def load_model(folder: str | os.PathLike[str]) -> ReleasedModel:
+    """Return the model that was released into a folder.
+
+    Parameters
+    ----------
+    folder : str or path
+        With ``model.json`` and ``card.json``. Both are read as numbers and texts: nothing in them
+        is run.
+
+    Returns
+    -------
+    ReleasedModel
+
+    Raises
+    ------
+    ValueError
+        If the release is unfinished, or a file of it is not as it was written, by the checksums
+        that card and model have of each other. Who changes both consistently is not noticed: a
+        checksum is no signature.
+    """
+    place = Path(folder)
+    found = {name: (place / name).read_bytes() for name in _FILES if (place / name).exists()}
+    card = json.loads(found["card.json"]) if "card.json" in found else {}
+    if "model.json" not in found or card.get("state") != "finished":
+        raise ValueError(f"folder must hold a finished release, got folder={str(place)!r}")
+    model = json.loads(found["model.json"])
+    if model.get("format") != _FORMAT:
+        raise ValueError(f"{place / 'model.json'} must have the format {_FORMAT!r}")
+    sums = card.pop("sha256", {})
+    wrong = [
+        name
+        for name in ("model.json", "card.html")
+        if name in found and sums.get(name) != _sha256(found[name])
+    ]
+    if wrong or model.get("card") != _sha256(_canonical(card)):
+        other = wrong[0] if wrong else "card.json"
+        raise ValueError(
+            f"files of a release must be as they were written, and {other} has another checksum: "
+            f"{str(place)!r}"
+        )
+    card["sha256"] = sums
+    return ReleasedModel(card, TableFacts.from_json(model["facts"]), _restored(model))
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _canonical(card: Mapping[str, Any]) -> bytes:
+    """Return a card as bytes that do not depend on how its file is laid out."""
+    return json.dumps(json.loads(json.dumps(card)), sort_keys=True).encode()

@@ -1,0 +1,127 @@
+"""The rule: public facts in, a configured estimator out, and what it says of itself."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dplit.advice.engine import Recommendation
+from dplit.advice.functions import recommend as recommend_answers
+from dplit.advice.tables import _LIMITS, ranked, recommend, strength
+from dplit.mechanisms import gaussian_sigma
+from dplit.tables.mechanisms import MECHANISMS
+
+REGRESSION: dict[str, Any] = {"task": "regression", "n_columns": 9, "delta": 1e-6}
+CLASSES: dict[str, Any] = {"task": "classification", "n_columns": 9, "delta": 1e-6}
+
+
+def test_strength_is_records_over_the_noise_of_a_replaced_one() -> None:
+    """Kills the noise of an added record, half as large, and columns without their root."""
+    for epsilon in (0.3, 10.0):
+        noise = gaussian_sigma(epsilon=epsilon, delta=1e-6, sensitivity=2.0)
+        found = strength(5000, 16, epsilon, 1e-6)
+        assert found == pytest.approx(5000 / noise / 4.0, rel=1e-12)
+    assert strength(5000, 16, 0.5, 0.0) == 5000 * 0.5 / 32
+
+
+@pytest.mark.parametrize(
+    ("kind", "stated"),
+    [("regression", REGRESSION), ("classes", CLASSES), ("many", {**CLASSES, "n_classes": 4})],
+)
+def test_the_limit_is_where_the_choice_changes(kind: str, stated: dict[str, Any]) -> None:
+    """One record below and above it; kills another limit, a wrong side, and the wrong kind."""
+    lines, strong = _LIMITS[kind]
+    limit = strong * 3.0 * gaussian_sigma(epsilon=1.0, delta=1e-6, sensitivity=2.0)
+    below, above = math.floor(limit), math.ceil(limit)
+    assert ranked(n=below, epsilon=1.0, **stated) == [lines, "additive"]
+    assert ranked(n=above, epsilon=1.0, **stated) == ["additive", lines]
+    text = str(recommend(n=above, epsilon=1.0, **stated))
+    assert f"above {strong:g}" in " ".join(text.split())
+    linear = recommend(n=below, epsilon=1.0, **stated).estimator
+    shaped = recommend(n=2 * above, epsilon=1.0, **stated).estimator
+    known = {m.name: m.estimator for m in MECHANISMS if m.task == stated["task"]}
+    assert linear is None or type(linear) is known[lines]  # None: too little to gain there
+    assert "PrivateAdditive" in type(shaped).__name__
+
+
+@pytest.mark.parametrize("stated", [REGRESSION, CLASSES, {**CLASSES, "n_classes": 3}])
+def test_what_is_recommended_has_the_budget_and_a_name_of_the_comparison(
+    stated: dict[str, Any],
+) -> None:
+    for n in (1000, 10_000, 10**6):
+        for epsilon in (0.3, 1.0, 10.0):
+            advice = recommend(n=n, epsilon=epsilon, **stated)
+            assert isinstance(advice, Recommendation)
+            assert (advice.estimator.epsilon, advice.estimator.delta) == (epsilon, 1e-6)
+            name = ranked(n=n, epsilon=epsilon, **stated)[0]
+            known = {m.name: m for m in MECHANISMS if m.task == stated["task"]}
+            assert type(advice.estimator) is known[name].estimator
+            assert known[name].many or "n_classes" not in stated
+
+
+def test_what_is_public_of_a_table_must_be_set() -> None:
+    """Kills a box or bounds that are guessed: a fit without them is refused."""
+    X = np.linspace(-1, 1, 3000).reshape(-1, 1)
+    model = recommend(task="regression", n=3000, n_columns=1, epsilon=1.0, delta=1e-6).estimator
+    with pytest.raises(ValueError, match="must be given"):
+        model.fit(X, X[:, 0])
+    model.set_params(bounds=(-1.0, 1.0), random_state=0)
+    with pytest.raises(ValueError, match="box must be given"):
+        model.fit(X, X[:, 0])
+    model.set_params(box=(-1.0, 1.0)).fit(X, X[:, 0])
+    assert abs(model.predict([[0.5]])[0] - 0.5) < 0.2
+
+
+def test_a_pure_budget_is_objective_perturbation() -> None:
+    """Gaussian noise has no pure guarantee; more than two classes have none here."""
+    advice = recommend(task="classification", n=5000, n_columns=4, epsilon=1.0, delta=0.0)
+    assert type(advice.estimator).__name__ == "ObjectivePerturbationClassifier"
+    assert advice.estimator.delta == 0.0
+    for wrong in ({"task": "regression"}, {"task": "classification", "n_classes": 3}):
+        with pytest.raises(ValueError, match="delta must be positive but for two classes"):
+            recommend(n=5000, n_columns=4, epsilon=1.0, delta=0.0, **wrong)
+
+
+def test_nothing_is_recommended_where_nothing_is_learnt() -> None:
+    advice = recommend(n=60, epsilon=0.1, **REGRESSION)
+    assert advice.estimator is None
+    assert advice.expected.mean == advice.expected.trivial == 1.0
+    assert "epsilon beyond what was tried" in advice.reason
+
+
+def test_more_records_or_budget_are_expected_to_err_less() -> None:
+    for stated in (REGRESSION, CLASSES, {**CLASSES, "n_classes": 5}):
+        errors = [recommend(n=n, epsilon=1.0, **stated).expected for n in (2000, 4000, 40_000)]
+        assert errors[0].mean > errors[1].mean > errors[2].mean
+        assert all(e.best < e.mean < e.trivial for e in errors)
+        larger = recommend(n=2000, epsilon=3.0, **stated).expected
+        assert larger.mean < errors[0].mean
+
+
+def test_a_few_answers_are_the_chapters_matter() -> None:
+    stated = {"n": 2000, "epsilon": 1.0, "delta": 1e-6, "n_questions": 1}
+    ours = recommend(task="regression", n_columns=5, **stated)
+    theirs = recommend_answers(d=5, loss="squared", **stated)
+    assert str(ours) == str(theirs)
+    with pytest.raises(ValueError, match="n_questions must be None for more than two classes"):
+        recommend(task="classification", n_classes=3, n_columns=5, **stated)
+
+
+WRONG: dict[str, dict[str, Any]] = {
+    "task": {"task": "clustering"},
+    "n": {"n": 0},
+    "n_columns": {"n_columns": 0},
+    "n_classes": {"task": "classification", "n_classes": 1},
+    "n_classes must be None": {"n_classes": 2},
+    "epsilon": {"epsilon": 0.0},
+    "delta": {"delta": 0.5},
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_facts_are_refused_with_their_name(name: str) -> None:
+    with pytest.raises(ValueError, match=name):
+        recommend(**{**REGRESSION, "n": 1000, "epsilon": 1.0, **WRONG[name]})

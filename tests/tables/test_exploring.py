@@ -1,0 +1,302 @@
+"""What exploring shows: scores by hand, public recommendations, warnings, what is left out."""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from sklearn.dummy import DummyRegressor
+from sklearn.metrics import r2_score
+
+from dplit.advice.tables import ranked, recommend
+from dplit.streams import stream
+from dplit.tables import exploring
+from dplit.tables._chunks import TableError
+from dplit.tables.exploring import Exploration, explore
+from dplit.tables.facts import load_problem, state_facts
+from dplit.tables.mechanisms import MECHANISMS, TableMechanism, mechanism
+
+EPSILONS = (0.3, 3.0)
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only two mechanisms, where a test is not about them."""
+    two = ("sufficient_statistics", "noisy_gradient")
+
+    def kept(task: str, n_classes: int) -> list[TableMechanism]:
+        return [m for m in MECHANISMS if m.task == task and m.name in two]
+
+    monkeypatch.setattr(exploring, "_applicable", kept)
+
+
+def columns(n: int = 400) -> dict[str, Any]:
+    rng = np.random.default_rng(1)
+    x, z = rng.uniform(0.0, 1.0, (2, n))
+    side = rng.choice(["left", "right"], n)
+    y = 6.0 * x + 3.0 * (side == "right") + rng.normal(0.0, 0.3, n)
+    names = np.array(["low", "middle", "high"])
+    return {
+        "x": x,
+        "z": z,
+        "side": side.tolist(),
+        "flat": np.zeros(n),
+        "y": y,
+        "class": names[np.digitize(y, (3.0, 6.0))].tolist(),
+    }
+
+
+BOUNDS = {"x": (0, 1), "z": (0, 1), "flat": (-1, 1)}
+SIDES = {"side": ("left", "right")}
+
+
+def regression(table: Any = None, **changes: Any) -> Exploration:
+    stated: dict[str, Any] = {
+        "target": "y",
+        "bounds": {**BOUNDS, "y": (0, 9)},
+        "categories": SIDES,
+        "ignore": ["class"],
+        "epsilons": EPSILONS,
+        "n_splits": 2,
+        "seed": 5,
+    }
+    return explore(columns() if table is None else table, **{**stated, **changes})
+
+
+def classification(classes: Any, table: Any = None, **changes: Any) -> Exploration:
+    stated: dict[str, Any] = {
+        "target": "class",
+        "bounds": BOUNDS,
+        "categories": SIDES,
+        "ignore": ["y"],
+        "classes": classes,
+        "epsilons": (0.3, 30.0),
+        "n_splits": 1,
+    }
+    return explore(columns() if table is None else table, **{**stated, **changes})
+
+
+@pytest.fixture(scope="module")
+def found() -> Exploration:
+    return regression()
+
+
+@pytest.fixture(scope="module")
+def three() -> Exploration:
+    return classification(("low", "middle", "high"))
+
+
+def test_a_score_is_that_of_the_estimator_on_the_stated_split(found: Exploration) -> None:
+    """By hand, exactly; kills another split, training scores, another budget or stream of noise."""
+    table = columns()
+    told: dict[str, Any] = {"bounds": {**BOUNDS, "y": (0, 9)}, "categories": SIDES}
+    told |= {"ignore": ["class"], "classes": None, "fill": None}
+    problem = load_problem(table, state_facts(list(table), target="y", **told))
+    assert set(found.scores) == {m.name for m in MECHANISMS if m.task == "regression"}
+    for name in ("additive", "sufficient_statistics"):
+        for s in range(2):
+            order = np.random.default_rng(5 + s).permutation(400)
+            train, test = order[:280], order[280:]
+            for k, epsilon in enumerate(EPSILONS):
+                model = mechanism(name, "regression").make(
+                    problem,
+                    epsilon=epsilon,
+                    delta=1e-6,
+                    random_state=stream(5 + s, f"explore-{name}", "noise", k),
+                )
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", UserWarning)  # of the noise at so few records
+                    model.fit(problem.X[train], problem.y[train])
+                by_hand = r2_score(table["y"][test], model.predict(problem.X[test]))
+                assert found.scores[name][s, k] == by_hand
+    assert found.scores["additive"].shape == (2, 2)
+
+
+def test_what_is_beside_the_mechanisms(found: Exploration) -> None:
+    """A constant by hand, and fits without privacy that learn; kills training scores."""
+    y = columns()["y"]
+    for s in range(2):
+        order = np.random.default_rng(5 + s).permutation(400)
+        constant = DummyRegressor().fit(np.zeros((280, 1)), np.clip(y[order[:280]], 0, 9))
+        value = r2_score(y[order[280:]], constant.predict(np.zeros((120, 1))))
+        assert found.trivial[s] == pytest.approx(value)
+        assert found.trivial[s] <= 0.0
+    assert set(found.not_private) == {"linear", "boosting"}
+    assert all(np.all(values > 0.9) for values in found.not_private.values())
+    assert (found.measure, found.task, found.n_train) == ("R2", "regression", 280)
+
+
+@pytest.mark.usefixtures("quick")
+def test_labels_are_scored_as_they_are() -> None:
+    """Beyond the bounds too, and without those that are no number: kills scores of clipped or
+    filled labels, which are higher.
+    """
+    narrow = regression(bounds={**BOUNDS, "y": (0, 6)}, n_splits=1)
+    table = columns()
+    order = np.random.default_rng(5).permutation(400)
+    assert 0.5 < narrow.not_private["linear"][0] < 0.93
+    assert np.mean(table["y"][order[280:]] > 6) > 0.1
+    holes = columns()
+    holes["y"] = [None if k in order[280:300] else v for k, v in enumerate(holes["y"])]
+    kept = order[300:]
+    constant = np.clip(table["y"][order[:280]], 0, 9).mean()
+    value = r2_score(table["y"][kept], np.full(100, constant))
+    assert regression(holes, n_splits=1).trivial[0] == pytest.approx(value)
+
+
+@pytest.mark.usefixtures("quick")
+def test_what_is_recommended_does_not_look_at_the_table() -> None:
+    """Another table with the same public facts; kills a choice by the scores."""
+    rng, found = np.random.default_rng(9), regression()
+    other = regression(columns() | {"y": rng.uniform(0, 9, 400), "x": rng.uniform(0, 1, 400)})
+    assert other.recommended == found.recommended
+    assert all(name in found.scores for name in found.recommended)
+    public = {"task": "regression", "n": 280, "n_columns": 4, "delta": 1e-6}
+    for k, epsilon in enumerate(EPSILONS):
+        names = ranked(**public, epsilon=epsilon)
+        assert found.recommended[k] == next(name for name in names if name in found.scores)
+        assert str(found.advice[k]) == str(recommend(**public, epsilon=epsilon))
+    assert other.scores["noisy_gradient"].max() < 0.2 < found.scores["noisy_gradient"].max()
+
+
+def test_the_warning_and_the_safe_way_come_with_every_view(found: Exploration) -> None:
+    """Kills a view without them; what the text calls safe runs."""
+    for view in (str(found), found._repr_html_().replace("&#x27;", "'")):
+        assert "whoever sees it has received a release of the table" in view
+        call = re.search(r"recommend\((.*?)\)", view)
+        assert call is not None
+        advice = eval(f"recommend({call[1]})", {"recommend": recommend})
+        assert str(advice) == str(found.advice[0])
+        for name, values in found.scores.items():
+            star = "*" if found.recommended[1] == name else ""
+            assert f"{values[:, 1].mean():.3f}{star}" in view
+        assert view.count("*") >= 2
+    assert "itself a release of the table" in str(explore.__doc__)
+    figure = found.plot()
+    assert isinstance(figure, Figure)
+    drawn = [line.get_label() for line in figure.axes[0].get_lines()]
+    assert {name.replace("_", " ") for name in found.scores} <= set(drawn)
+    assert {"a constant", "linear, not private", "boosting, not private"} <= set(drawn)
+
+
+def test_three_classes_are_learnt(three: Exploration) -> None:
+    """By those that can; kills mechanisms of two classes among them, and scores of chance."""
+    assert set(three.scores) == {"additive", "noisy_gradient"}
+    assert all(values[0, 1] > three.trivial[0] + 0.1 for values in three.scores.values())
+    order = np.random.default_rng(0).permutation(400)
+    labels = np.array(columns()["class"])
+    larger = max(np.unique(labels[order[:280]]), key=lambda c: np.sum(labels[order[:280]] == c))
+    assert three.trivial[0] == np.mean(labels[order[280:]] == larger)
+    assert three.measure == "accuracy"
+    assert "n_classes=3" in str(three)
+
+
+def test_two_classes_are_learnt_by_all() -> None:
+    """A record with another label is in no part; kills one that counts as the first class."""
+    found = classification(("low", "high"))
+    everything = {m.name for m in MECHANISMS if m.task == "classification"}
+    assert set(found.scores) == everything
+    labels = np.array(columns()["class"])[np.random.default_rng(0).permutation(400)]
+    train, held = (part[part != "middle"] for part in (labels[:280], labels[280:]))
+    larger = "low" if np.mean(train == "low") > 0.5 else "high"
+    assert len(held) < 100
+    assert found.trivial[0] == np.mean(held == larger)
+    assert found.not_private["boosting"][0] > found.trivial[0] + 0.1
+    assert found.odd == {"class": np.mean(np.array(columns()["class"]) == "middle")}
+
+
+def test_a_mechanism_for_two_classes_refuses_three() -> None:
+    told: dict[str, Any] = {"bounds": {"x": (0, 1)}, "classes": ("a", "b", "c")}
+    told |= dict.fromkeys(("categories", "fill", "ignore"))
+    facts = state_facts(["x", "y"], target="y", **told)
+    problem = load_problem({"x": [0.5] * 12, "y": ["a", "b", "c"] * 4}, facts)
+    rule = r"classes must be two for margin \(additive, noisy_gradient learn more\), got"
+    with pytest.raises(ValueError, match=rule):
+        mechanism("margin", "classification").make(problem, epsilon=1.0, delta=1e-6)
+    model, _ = mechanism("additive", "classification").fit(problem, epsilon=1.0, delta=1e-6)
+    assert model.classes_.tolist() == ["a", "b", "c"]
+
+
+@pytest.mark.usefixtures("quick")
+def test_one_class_and_a_constant_label_are_no_special_case() -> None:
+    table = columns(40) | {"class": ["low"] * 40, "y": np.full(40, 3.0)}
+    one = classification(("low", "high"), table=table, epsilons=(1.0,))
+    assert one.trivial.tolist() == one.not_private["linear"].tolist() == [1.0]
+    flat = regression(table, n_splits=1)
+    assert all(np.all(np.isfinite(values)) for values in flat.scores.values())
+
+
+@pytest.mark.usefixtures("quick")
+def test_some_rows_are_drawn_without_looking() -> None:
+    """The first of a permutation by the seed: the same as a table of these rows alone."""
+    some = regression(rows=100, n_splits=1)
+    order = np.random.default_rng(5).permutation(400)[:100]
+    table = {name: np.asarray(values)[order].tolist() for name, values in columns().items()}
+    alone = regression(table, n_splits=1)
+    assert some.n_train == alone.n_train == 70
+    for name in some.scores:
+        assert np.array_equal(some.scores[name], alone.scores[name])
+    more = regression(rows=4000, n_splits=1)
+    assert more.n_train == 280
+
+
+def test_what_costs_too_much_is_left_out_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From public numbers; what is recommended is never among it."""
+    monkeypatch.setitem(exploring._SLOW, "kernel_machine", 279)
+    monkeypatch.setattr(exploring, "_WIDE", 4)
+    monkeypatch.setattr(exploring, "_HELD", 8 * 280 * 5 - 1)
+    found = regression(n_splits=1)
+    assert set(found.left_out) == {"kernel_machine", "sufficient_statistics", "additive"}
+    assert set(found.scores) == {"noisy_gradient", "random_features"}
+    assert found.recommended == ("noisy_gradient",) * 2
+    assert "kernel_machine is left out: a fit to 280 records takes minutes" in str(found)
+    monkeypatch.setitem(exploring._SLOW, "kernel_machine", 280)
+    assert "kernel_machine" in regression(n_splits=1).scores
+
+
+@pytest.mark.usefixtures("quick")
+def test_files_and_bad_cells(tmp_path: Path) -> None:
+    """As text, with cells that are no numbers; kills a source of its own for files."""
+    table = columns(60)
+    lines = [
+        ",".join(table),
+        *(",".join(map(str, row)) for row in zip(*table.values(), strict=True)),
+    ]
+    cells = lines[7].split(",")
+    lines[7] = ",".join(["oops", "", "up", "1e999", *cells[4:]])
+    (tmp_path / "a.csv").write_text("\n".join(lines))
+    held = {name: list(values) for name, values in table.items()}
+    for name, value in zip(("x", "z", "side", "flat"), (None, None, "up", math.inf), strict=True):
+        held[name][6] = value
+    one, two = (regression(source, n_splits=1) for source in (tmp_path / "a.csv", held))
+    for name in one.scores:
+        assert np.array_equal(one.scores[name], two.scores[name])
+
+
+def test_what_is_missing_or_wrong_is_told() -> None:
+    with pytest.raises(TableError, match=r"bounds=\{'x': \(0, 1\), 'z': \('LOW', 'HIGH'\)"):
+        explore(columns(), target="y", bounds={"x": (0, 1)})
+    with pytest.raises(TableError, match="which column is predicted: target=COLUMN"):
+        regression(target="")
+    with pytest.raises(TableError, match="task must be regression or classification, got"):
+        regression(task="clustering")
+    with pytest.raises(TableError, match="class is stated to hold 'Low', 'High', and no record"):
+        classification(("Low", "High"))
+    with pytest.raises(TableError, match="exploring needs at least 10 records, got 9"):
+        regression(columns(9))
+    for wrong in (
+        {"epsilons": ()},
+        {"epsilons": (0.0,)},
+        {"delta": 0.5},
+        {"n_splits": 0},
+        {"seed": -1},
+        {"rows": 9},
+    ):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            regression(**wrong)

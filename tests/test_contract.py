@@ -1,0 +1,263 @@
+"""What rivals and the ridge on waves share: scikit-learn checks, states, attributes, bad input."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_regressor
+
+from dplit import (
+    AdaSSPRegressor,
+    NoisyGradientClassifier,
+    NoisyGradientRegressor,
+    ObjectivePerturbationClassifier,
+    PrivateAdditiveClassifier,
+    PrivateAdditiveRegressor,
+    PrivateLloyd,
+    PrivateRandomFeatureRegressor,
+    SufficientStatisticsRegressor,
+)
+from dplit.components import PrivatePCA
+from dplit.streams import stream
+from tests.estimator_checks import estimator_checks
+
+# scikit-learn's checks fit so few records that the estimators warn of their noise
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.* are too few for this budget"),
+    pytest.mark.filterwarnings("ignore:the noise of"),
+    pytest.mark.filterwarnings("ignore:PrivatePCA. noise of"),
+]
+_NORM: dict[str, Any] = {"data_norm": 4.0}
+_ENDS: dict[str, Any] = {"bounds": (-4.0, 4.0)}
+_BOX: dict[str, Any] = {"box": (-4.0, 4.0)}
+_COUNTED: dict[str, Any] = {"neighboring": "add_remove", "public_size": 100}
+_MOMENTS: dict[str, Any] = {"data_norm": 5.0, **_ENDS}
+
+
+@estimator_checks(
+    [
+        clone(model).set_params(epsilon=1e6)
+        for model in (
+            SufficientStatisticsRegressor(**_MOMENTS),
+            SufficientStatisticsRegressor(
+                neighboring="replace_one", fit_intercept=False, alpha=1.0, **_MOMENTS
+            ),
+            NoisyGradientRegressor(**_MOMENTS),
+            NoisyGradientRegressor(radius=20.0, **_COUNTED, **_MOMENTS),
+            AdaSSPRegressor(**_NORM, **_ENDS),
+            AdaSSPRegressor(neighboring="replace_one", fit_intercept=False, **_NORM, **_ENDS),
+            NoisyGradientClassifier(**_NORM),
+            NoisyGradientClassifier(steps=200, **_COUNTED, **_NORM),
+            ObjectivePerturbationClassifier(**_NORM),
+            ObjectivePerturbationClassifier(loss="logistic", delta=1e-5, **_NORM),
+            PrivateAdditiveRegressor(**_ENDS, **_BOX),
+            PrivateAdditiveRegressor(n_hats=2, **_COUNTED, **_ENDS, **_BOX),
+            PrivateAdditiveClassifier(**_BOX),
+            PrivateAdditiveClassifier(loss="logistic", **_BOX),
+            PrivatePCA(1, data_norm=10.0),
+            PrivatePCA(1, data_norm=10.0, neighboring="replace_one"),
+            PrivateLloyd(3, bounds=(-10.0, 10.0), n_iter=10),
+        )
+    ]
+)
+def test_scikit_learn_checks_at_a_huge_budget(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@estimator_checks(
+    [
+        NoisyGradientRegressor(**_MOMENTS),
+        NoisyGradientClassifier(**_NORM),
+        ObjectivePerturbationClassifier(**_NORM),
+        ObjectivePerturbationClassifier(fit_intercept=False, regularization=0.01, **_NORM),
+        PrivateAdditiveClassifier(**_BOX),
+        PrivateLloyd(3, bounds=(-10.0, 10.0)),
+        PrivateLloyd(3, bounds=(-9.0, 9.0), noise="gaussian", delta=1e-5),
+    ]
+)
+def test_scikit_learn_checks_at_the_default_budget(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@estimator_checks(
+    [
+        SufficientStatisticsRegressor(**_MOMENTS),
+        AdaSSPRegressor(**_NORM, **_ENDS),
+        PrivateAdditiveRegressor(**_ENDS, **_BOX),
+    ],
+    {"check_regressors_train": "200 records at epsilon = 1: the noise exceeds the signal"},
+)
+def test_scikit_learn_checks_of_regressors_that_noise_rules(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@estimator_checks(
+    [ObjectivePerturbationClassifier(loss="logistic", delta=1e-5, **_NORM)],
+    {"check_classifiers_train": "300 records at epsilon = 1: half the slope under Gaussian noise"},
+)
+def test_scikit_learn_checks_of_the_logistic_loss(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+#: By name: a model, what it keeps of its own, and what it says.
+MODELS: dict[str, tuple[Any, str, str]] = {
+    "moments": (
+        SufficientStatisticsRegressor(**_MOMENTS),
+        "coef_ intercept_ sigma_ _ends",
+        r"removing one record \(rows clipped to norm 5, labels to \[-4, 4\]\)",
+    ),
+    "descent": (
+        NoisyGradientRegressor(**_MOMENTS),
+        "coef_ intercept_ sigma_ _ends",
+        "replacing one record .rows clipped to norm 5.*their number is public",
+    ),
+    "adassp": (
+        AdaSSPRegressor(**_NORM, **_ENDS),
+        "coef_ intercept_ sigma_ _ends alpha_ least_eigenvalue_",
+        "adding or removing",
+    ),
+    "gradient": (
+        NoisyGradientClassifier(**_NORM),
+        "coef_ intercept_ sigma_ classes_ data_norm_",
+        "one of 100 records.*norm 4, the 2 labels are taken",
+    ),
+    "objective": (
+        ObjectivePerturbationClassifier(**_NORM),
+        "coef_ intercept_ noise_ regularization_ classes_ data_norm_ loss_",
+        "100 records.*norm 4",
+    ),
+    "shapes": (
+        PrivateAdditiveRegressor(**_ENDS, **_BOX),
+        "coef_ intercept_ sigma_ shapes_ _map _ends",
+        "stated box, labels to .-4, 4",
+    ),
+    "classes": (
+        PrivateAdditiveClassifier(**_BOX),
+        "coef_ intercept_ shapes_ classes_ loss_ _map",
+        "one of 100 records.*stated box, the 2 labels are taken",
+    ),
+    "pca": (PrivatePCA(1, **_NORM), "components_ moments_ sigma_ _n_features_out", "to norm 4"),
+    "lloyd": (
+        PrivateLloyd(2, **_ENDS),
+        "cluster_centers_ counts_ _n_features_out",
+        "adding or removing one record",
+    ),
+    "waves": (
+        PrivateRandomFeatureRegressor(**_ENDS, **_BOX),
+        "coef_ intercept_ sigma_ alpha_ bounds_ frequencies_ gamma_ sensitivity_",
+        "replacing one of 100 records.*labels clipped to .-4, 4., inputs arbitrary",
+    ),
+}
+
+
+def _fitted(model: Any, **changes: Any) -> Any:
+    X = stream(0, "contract", "data").uniform(-1.0, 1.0, (100, 3))
+    y = X[:, 0] if is_regressor(model) else X[:, 0] > 0.1
+    return model.set_params(**changes).fit(X, y)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_random_states_mean_what_they_say(name: str) -> None:
+    """Kills a state that is not passed on, or is the same for all fits of an estimator.
+
+    Some numbers may agree: what noise moves out of the bounds is clipped.
+    """
+    given, own, _ = MODELS[name]
+    model = clone(given)  # the state below stays in it
+
+    def released(model: Any, **state: Any) -> np.ndarray:
+        return np.array(getattr(_fitted(model, **state), own.split()[0]))
+
+    one, other = (released(clone(model), random_state=seed) for seed in (1, 2))
+    np.testing.assert_array_equal(released(clone(model), random_state=1), one)
+    assert (one != other).any()
+    assert (released(clone(model)) != released(clone(model))).any()
+    told = _fitted(clone(model)).privacy_statement_
+    assert "operating system" in told
+    assert "voids" not in told
+    legacy = np.random.RandomState(0)
+    assert (released(model, random_state=legacy) != released(model, random_state=legacy)).any()
+    shared = clone(model).set_params(random_state=np.random.default_rng(3))
+    twin = clone(shared)
+    first = released(shared)
+    np.testing.assert_array_equal(released(twin), first)  # clones share their noise
+    assert (released(shared) != first).any()  # fits of one estimator do not
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_only_what_is_private_is_kept_and_the_guarantee_is_stated(name: str) -> None:
+    model, own, words = MODELS[name]
+    found = _fitted(clone(model), epsilon=2.0, random_state=0)
+    stated = {"epsilon_", "delta_", "neighboring_", "privacy_statement_", "n_features_in_"}
+    assert set(vars(found)) == {*model.get_params(), *stated, *own.split()}
+    told = (found.epsilon_, found.delta_, found.neighboring_)
+    assert told == (2.0, model.delta, model.neighboring)
+    budget = rf"\(2, {model.delta:g}\)-differential privacy"
+    for part in (budget, words, "not finite", "fixed random_state, which voids", "research noise"):
+        assert re.search(part, found.privacy_statement_), part
+    again = pickle.loads(pickle.dumps(found))
+    ask = "transform" if name in ("pca", "lloyd") else "predict"
+    np.testing.assert_array_equal(getattr(again, ask)(np.eye(3)), getattr(found, ask)(np.eye(3)))
+
+
+_SAID = "moments descent adassp shapes"
+_NOTHING_SAID = "gradient objective pca moments descent adassp"
+#: Models by name, what is bad, and what must be said.
+BAD: list[tuple[str, dict[str, Any], str]] = [
+    (" ".join(MODELS), {"epsilon": 0.0}, "epsilon must be positive"),
+    (" ".join(MODELS), {"neighboring": "none"}, "neighboring must be"),
+    (" ".join(MODELS), {"random_state": -1}, "random_state must be nonnegative"),
+    (_NOTHING_SAID, {"data_norm": None}, "data_norm must be given"),
+    (_NOTHING_SAID, {"data_norm": -1.0}, "data_norm must be positive"),
+    (f"{_SAID} waves lloyd", {"bounds": None}, "bounds must be given"),
+    (f"{_SAID} waves", {"bounds": (1.0, 1.0)}, "bounds must be two increasing numbers"),
+    (f"{_SAID} gradient pca waves", {"delta": 0.0}, "delta must be"),
+    (f"{_SAID} gradient pca waves", {"delta": 1.0}, "delta must be"),
+    ("objective classes", {"delta": 0.5}, "delta must be below 1/2"),
+    ("objective classes", {"delta": -0.1}, "delta must be"),
+    ("objective classes waves", {"neighboring": "add_remove"}, "must be 'replace_one'"),
+    ("objective classes", {"loss": "hinge"}, "loss must be one of"),
+    ("descent gradient shapes", {"neighboring": "add_remove"}, "public_size must be given under"),
+    ("shapes classes", {"box": None}, "box must be given"),
+    ("shapes classes", {"box": (1.0, -1.0)}, "box must be increasing"),
+    ("shapes classes", {"indicators": ((2, 2),)}, "indicators must name a column once"),
+    ("shapes classes", {"n_hats": 1}, "n_hats must be at least 2"),
+    ("classes gradient", {"classes": ("a", "a")}, "classes must be two or more labels"),
+    ("gradient", {"classes": ("a",)}, "classes must be two or more labels"),
+    ("classes", {"classes": (0, 1, 2), "delta": 0.0}, "delta must be in"),
+    ("adassp", {"rho": 1.0}, r"rho must be in \(0, 1\), got rho=1.0"),
+    ("pca", {"n_components": 4}, "n_components must be at most 3, got n_components=4"),
+    ("descent gradient", {"clip": 0.0}, "clip must be positive"),
+    ("descent gradient", {"steps": 0}, "steps must be at least 1"),
+    ("descent gradient", {"learning_rate": -1.0}, "learning_rate must be positive"),
+    ("objective", {"smoothing": 0.0}, "smoothing must be positive"),
+    ("objective", {"regularization": 0.0}, "regularization must be positive"),
+    ("objective", {"classes": ("a", "a")}, "classes must be two labels"),
+    ("moments", {"alpha": 0.0}, "alpha must be positive"),
+    ("lloyd", {"bounds": (1.0, 1.0)}, "bounds must be increasing"),
+    ("lloyd", {"bounds": ([0.0] * 2, 1.0)}, "one number for each of 3 columns"),
+    ("lloyd", {"delta": 0.1}, "delta must be 0 with Laplace noise"),
+    ("lloyd", {"noise": "gaussian"}, r"delta must be in \(0, 1\)"),
+    ("lloyd", {"noise": "cauchy"}, "noise must be one of"),
+    ("lloyd", {"n_iter": 0}, "n_iter must be at least 1"),
+    ("lloyd", {"n_candidates": 1}, "n_candidates must be at least 2"),
+    ("lloyd", {"n_clusters": 0}, "n_clusters must be at least 1"),
+    ("lloyd", {"start": [[0.0, 0.0]]}, r"start must have shape \(2, 3\)"),
+]
+
+
+@pytest.mark.parametrize(("names", "changes", "message"), BAD)
+def test_bad_parameters_are_named(names: str, changes: dict[str, Any], message: str) -> None:
+    for name in names.split():
+        with pytest.raises(ValueError, match=message):
+            _fitted(clone(MODELS[name][0]), **changes)
+
+
+@pytest.mark.parametrize("name", ["gradient", "objective", "classes"])
+def test_one_class_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="y must hold two classes unless classes is given"):
+        MODELS[name][0].fit(np.zeros((30, 3)), np.zeros(30))
