@@ -1,4 +1,4 @@
-"""The map behind :func:`dplit.advice.functions.recommend`:
+"""The map behind :func:`dplit.advice.functions.recommend`.
 
 Errors of all candidates, paired by data. Columns are uniform on [-1, 1]; t is the linear form of
 unit variance in a random direction, or (curved) a cosine of twice that. Labels are 1 with

@@ -1,4 +1,4 @@
-"""The evidence behind :mod:`dplit.advice._cluster_settings`:
+"""The evidence behind :mod:`dplit.advice._cluster_settings`.
 
 Private clustering, each rival at its best. The error of k centres is their risk less that of
 k-means without privacy, over what k-means gains on the mean of all records: 0 is as good as

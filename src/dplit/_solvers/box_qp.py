@@ -1,4 +1,4 @@
-r"""Minimum of :math:`\frac12c^\top Kc-y^\top c` over a box:
+r"""Minimum of :math:`\frac12c^\top Kc-y^\top c` over a box.
 
 The dual of hinge and pinball loss, for moderate Gram matrices; exact steps at the end, warm
 starts.

@@ -1,4 +1,4 @@
-"""The registry of claims and the records that notebooks emit:
+"""The registry of claims and the records that notebooks emit.
 
 Statement, verdict and checks. ``src/dplit/papers/<slug>/claims.yml`` lists the claims of one
 paper; a notebook takes one by its id, checks it and shows it. What is shown is a badge with the

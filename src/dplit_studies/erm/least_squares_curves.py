@@ -1,4 +1,4 @@
-"""Learning curves of the scalar-shift release for least squares, from growing sums:
+"""Learning curves of the scalar-shift release for least squares, from growing sums.
 
 Only the sample is simulated, the noise adds its variance.
 """

@@ -1,4 +1,4 @@
-r"""Objective perturbation on the line:
+r"""Objective perturbation on the line.
 
 W determines its noise :math:`b(w)=\sum_ia_iu_i-2\lambda nw`, :math:`a_i=-\ell'(u_iw)`, and its
 density is that of b times :math:`|b'(w)|`.

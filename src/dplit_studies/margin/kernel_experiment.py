@@ -1,4 +1,4 @@
-"""Accuracy of private kernel learners:
+"""Accuracy of private kernel learners.
 
 Few direct features, many, or very many compressed. All budgets share the features of a split; the
 draws of the noise descend together.

@@ -1,4 +1,4 @@
-"""One pass over random frequencies serves every number of features of a figure:
+"""One pass over random frequencies serves every number of features of a figure.
 
 The first N of one sequence are a valid draw of N, so the Gram matrices of all N are partial sums,
 rescaled by 2/N. Coefficients are kept as c = Phi^T a: a vector of length m instead of N.

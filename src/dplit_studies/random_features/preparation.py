@@ -1,4 +1,4 @@
-"""The papers' data prepared as the experiments use them:
+"""The papers' data prepared as the experiments use them.
 
 Scaling, encoding, groups, splits. From a :class:`dplit.notebook.datasets.Dataset`. No
 scaling is private: it takes the data's own extremes.

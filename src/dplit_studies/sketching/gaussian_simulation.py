@@ -1,4 +1,4 @@
-"""Gaussian noise on a fixed number of Fourier features:
+"""Gaussian noise on a fixed number of Fourier features.
 
 The guarantee, by simulation. The likelihood ratio is an elementary symmetric polynomial; common
 random numbers make delta smooth in sigma.

@@ -1,4 +1,4 @@
-"""Two studies over draws of frequencies:
+"""Two studies over draws of frequencies.
 
 How near searches come to the bounds, and what a replacement adds for quadratic features.
 """

@@ -1,4 +1,4 @@
-"""The papers' data sets:
+"""The papers' data sets.
 
 Where they are looked for, their checksums and their provenance. Files are looked for in the
 folder ``$DPLIT_DATA``, then in the cache that ``make data`` (or ``python -m

@@ -1,4 +1,4 @@
-r"""Approximation error :math:`D(\lambda)` in closed form:
+r"""Approximation error :math:`D(\lambda)` in closed form.
 
 Any finite population with any kernel, and the square wave :math:`\operatorname{sgn}\sin2\pi x`
 with :math:`K(x,x')=\frac6{\pi^2}\sum_kk^{-2}\cos2\pi k(x-x')` (:math:`\kappa=1`; its eigenvalues

@@ -1,4 +1,4 @@
-"""The trap of the unpenalised intercept:
+"""The trap of the unpenalised intercept.
 
 The objective is not strongly convex, no theorem here covers it, and one label among a hundred
 turns the whole fit over.

@@ -1,4 +1,4 @@
-r"""Stability of regularised least squares, :math:`\frac1m\sum_i(f(x_i)-y_i)^2+\lambda\|f\|_K^2`:
+r"""Stability of regularised least squares, :math:`\frac1m\sum_i(f(x_i)-y_i)^2+\lambda\|f\|_K^2`.
 
 The paper's constant and three sharper ones.
 """

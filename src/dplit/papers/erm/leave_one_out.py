@@ -1,4 +1,4 @@
-"""All replacements of one record in kernel ridge regression, from a single factorisation:
+"""All replacements of one record in kernel ridge regression, from a single factorisation.
 
 They change the normal equations by rank one or two, at the cost of a few matrix products.
 """

@@ -1,4 +1,4 @@
-r"""Laplace scales s for one value, density :math:`\frac1{2s}e^{-|b|/s}`:
+r"""Laplace scales s for one value, density :math:`\frac1{2s}e^{-|b|/s}`.
 
 As printed, and as one answer needs. The paper's :math:`\alpha` is 2s.
 """

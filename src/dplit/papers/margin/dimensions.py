@@ -1,4 +1,4 @@
-"""How many dimensions keep margins:
+"""How many dimensions keep margins.
 
 Failure probabilities of random projections, and their rules.
 """

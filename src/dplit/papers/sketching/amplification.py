@@ -1,4 +1,4 @@
-"""What sampling does to a budget:
+"""What sampling does to a budget.
 
 Of any mechanism, and exactly for Fourier features, with the noise that the division by the
 sampling rate adds.

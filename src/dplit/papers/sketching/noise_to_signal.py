@@ -1,4 +1,4 @@
-"""Noise-to-signal ratios:
+"""Noise-to-signal ratios.
 
 The mean squared error of the released mean over the squared norm of a reference. Of a mask's law
 only the rate matters.

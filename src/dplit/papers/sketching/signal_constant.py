@@ -1,4 +1,4 @@
-r"""The constant :math:`C_0=m/\|z\|^2` of Fourier sketches of Gaussian mixtures:
+r"""The constant :math:`C_0=m/\|z\|^2` of Fourier sketches of Gaussian mixtures.
 
 A double sum over the components, since the mean energy over frequencies :math:`N(0,\tau^2I)` is a
 Gaussian integral.

@@ -1,4 +1,4 @@
-"""Acceptable numbers of records, sizes and budgets:
+"""Acceptable numbers of records, sizes and budgets.
 
 (29) and the rule of Section 6.6, which wants ``m >= 2 k d`` and a ratio of at most ``m / (10^3 k
 d)``; ``factor=1`` is the printed rule.

@@ -1,4 +1,4 @@
-"""Private sums over a fixed number of records, chosen without replacement:
+"""Private sums over a fixed number of records, chosen without replacement.
 
 Adding a record to the data *replaces* one of the sample, so that the sensitivity is that of
 "replace_one".
