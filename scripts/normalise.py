@@ -305,7 +305,17 @@ def function_link(function: str, package: Path) -> str:
     return f"../reference/{page_name(module)}.html#{function}"
 
 
-FORMULA = re.compile(r"\$(?=[^\s$])([^$<\n]*[^\s$<])\$(?!\d)")
+#: A formula, with a bracket before it and what ends a part of a sentence behind it.
+FORMULA = re.compile(r"([(\[]?)\$(?=[^\s$])([^$<\n]*[^\s$<])\$(?!\d)([,.;:!?)\]%]{0,3})")
+
+
+def _set_formula(found: re.Match[str]) -> str:
+    """Return the element of a formula, which a browser does not part from a bracket or a comma."""
+    before, formula, after = found.groups()
+    element = f'<span class="math notranslate nohighlight">&#92;({formula}&#92;)</span>'
+    if not before + after:
+        return element
+    return f'<span class="dplit-nobreak">{before}{element}{after}</span>'
 
 
 def typeset(text: str) -> str:
@@ -313,10 +323,12 @@ def typeset(text: str) -> str:
 
     Examples
     --------
-    >>> typeset("at most $2x$, for $5")
-    'at most <span class="math notranslate nohighlight">&#92;(2x&#92;)</span>, for $5'
+    >>> typeset("at most $2x$ for $5")
+    'at most <span class="math notranslate nohighlight">&#92;(2x&#92;)</span> for $5'
+    >>> typeset("$2x$, say").startswith('<span class="dplit-nobreak"><span')
+    True
     """
-    return FORMULA.sub(r'<span class="math notranslate nohighlight">&#92;(\1&#92;)</span>', text)
+    return FORMULA.sub(_set_formula, text)
 
 
 def badge_links(record: dict[str, Any], has_tests: bool, package: Path) -> str:
