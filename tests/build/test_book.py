@@ -215,7 +215,7 @@ def test_a_preview_tells_a_fault_until_it_is_mended_and_equals_a_site_from_nothi
     shutil.rmtree(toy.path("_build/html.trees"))
     assert toy.run("preview").returncode == 0
     assert again.differences(toy.path("_build/before"), toy.path("_build/html")) == []
-    page = toy.path("_build/html/book/reference/alpha.numbers.html").read_text()
+    page = toy.path("_build/html/book/reference/papers.alpha.numbers.html").read_text()
     assert "Now return twice" in page
     assert "Renamed chapter" in page
 

@@ -462,7 +462,7 @@ def test_differences_sees_every_byte_but_the_run_times(tmp_path: Path) -> None:
 
 def test_the_copy_for_the_second_build_holds_nothing_built(tmp_path: Path) -> None:
     root = tmp_path / "first"
-    for name in ("_build/html/a", ".venv/b", "book/chapters/c", "book/tests/d", "tests/e", "f"):
+    for name in ("_build/html/a", ".venv/b", "book/chapters/c", "book/reference/d", "tests/e", "f"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text("")
     copy = again.copy_tree(Layout(root), tmp_path / "again")

@@ -79,7 +79,7 @@ def test_code_formulas_and_signatures_keep_their_ids() -> None:
 def test_the_built_page_of_a_function_leads_to_its_box(built: Any) -> None:
     """Kills an extension that the configuration does not name, and links of ids unknown to it."""
     folder = built.path("_build/html/book/reference")
-    soup = BeautifulSoup((folder / "alpha.numbers.html").read_bytes(), "html.parser")
+    soup = BeautifulSoup((folder / "papers.alpha.numbers.html").read_bytes(), "html.parser")
     signature = soup.find(id="dplit.papers.alpha.numbers.double")
     assert isinstance(signature, Tag)
     words, line = signature.find_next_siblings("dd")[0].find_all("p", recursive=False)
