@@ -36,9 +36,13 @@ def _seconds(run: Callable[[], Any]) -> float:
 
 
 def _row(
-    name: str, ours: tuple[str, Callable[[], Any]], peer: tuple[str, Callable[[], Any]],
-    *, times: float = 1.0, target: float,
-) -> dict[str, Any]:  # fmt: skip
+    name: str,
+    ours: tuple[str, Callable[[], Any]],
+    peer: tuple[str, Callable[[], Any]],
+    *,
+    times: float = 1.0,
+    target: float,
+) -> dict[str, Any]:
     """Compare two calls, of which the peer's does a part of the work, one of ``times``."""
     ours[1](), peer[1]()  # tables, caches and libraries
     pairs = [(_seconds(ours[1]), times * _seconds(peer[1])) for _ in range(REPEATS)]
@@ -79,29 +83,38 @@ def run() -> list[dict[str, Any]]:
         _row(f"{name} 10^6 steps", normal, floats, target=0.05),
         _row(f"{name} 2^40 steps", large, floats, target=0.02),
         _row(
-            f"{name} 10^6 steps", normal,
+            f"{name} 10^6 steps",
+            normal,
             ("OpenDP, make_gaussian", _opendp("make_gaussian", "l2_distance", SIGMA)),
-            times=DRAWS / FEW, target=50.0,
+            times=DRAWS / FEW,
+            target=50.0,
         ),
         _row(
-            f"{DRAWS} Laplace draws, scale 10^6 steps", laplace,
-            ("NumPy, float noise", lambda: rng.laplace(scale=SIGMA, size=DRAWS)), target=0.05,
+            f"{DRAWS} Laplace draws, scale 10^6 steps",
+            laplace,
+            ("NumPy, float noise", lambda: rng.laplace(scale=SIGMA, size=DRAWS)),
+            target=0.05,
         ),
         _row(
-            f"{DRAWS} Laplace draws, scale 10^6 steps", laplace,
+            f"{DRAWS} Laplace draws, scale 10^6 steps",
+            laplace,
             ("OpenDP, make_laplace", _opendp("make_laplace", "l1_distance", SIGMA)),
-            times=DRAWS / FEW, target=20.0,
+            times=DRAWS / FEW,
+            target=20.0,
         ),
         _row(
-            f"vector of density exp(-|z|), d={DIMENSION}", vector,
+            f"vector of density exp(-|z|), d={DIMENSION}",
+            vector,
             ("gamma_norm_noise, floats", lambda: gamma_norm_noise(DIMENSION, rate=1.0, rng=rng)),
             target=0.02,
         ),
         _row(
             f"exponential mechanism, {SCORES} scores",
             ("choices.largest", lambda: largest([scores], scale=1.0, law="gumbel")),
-            ("exponential_mechanism, floats", lambda: exponential_mechanism(
-                scores, epsilon=2.0, sensitivity=1.0, rng=rng)),
+            (
+                "exponential_mechanism, floats",
+                lambda: exponential_mechanism(scores, epsilon=2.0, sensitivity=1.0, rng=rng),
+            ),
             target=0.05,
         ),
-    ]  # fmt: skip
+    ]

@@ -101,9 +101,13 @@ def test_all_candidates_decided_in_whole_numbers_choose_the_same(law: Any) -> No
         for check, pieces in ((False, 1), (True, 1), (False, 7)):
             noise = rng(f"forced-{law}-{case}")
             index = choices._largest(
-                np.array_split(scores, pieces), scale=1.0, law=law, sign=1.0,
-                draw=words_of(noise), check=check,
-            )  # fmt: skip
+                np.array_split(scores, pieces),
+                scale=1.0,
+                law=law,
+                sign=1.0,
+                draw=words_of(noise),
+                check=check,
+            )
             found.append((index, noise.bit_generator.state))
         assert found[0] == found[1] == found[2]
 

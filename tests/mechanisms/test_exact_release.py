@@ -171,8 +171,9 @@ def test_the_ledger_hears_the_callers_sensitivity_and_composes() -> None:
             noise.add(np.zeros(3, complex), **told(sensitivity=2.0), rng=rng())
         assert book.epsilon() == pytest.approx(loss, rel=1e-12)
         (draw,) = book
-        assert draw.norm == (laws[draw.mechanism] or {"Cube": "max"}.get(
-            type(noise).__name__, "modulus"))  # fmt: skip
+        assert draw.norm == (
+            laws[draw.mechanism] or {"Cube": "max"}.get(type(noise).__name__, "modulus")
+        )
     third = Laplace(Fraction(1, 3))  # no float: the scale that is told is rounded down
     with ledger() as book:
         third.add([0], **told(), rng=rng())

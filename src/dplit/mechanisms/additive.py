@@ -14,6 +14,7 @@ records that are off the grid would add up to a step to it.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -77,22 +78,22 @@ def _result(whole: _Integers, step: float, is_complex: bool) -> NDArray[Any]:
     return parts.view(np.complex128)[..., 0] if is_complex else np.asarray(parts[..., 0])
 
 
-class _Noise:
+class _Noise(ABC):
     """What the laws have in common."""
 
     _mechanism: ClassVar[Mechanism]
     _norm: ClassVar[Norm]
     _needs_complex: ClassVar[bool] = False
 
+    @abstractmethod
     def _scale(self) -> Fraction:
         """Scale in the units of the data."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _drawn(
         self, shape: tuple[int, ...], scale: Fraction, rng: np.random.Generator | None
     ) -> _Integers:
         """Noise of a scale in steps; the last axis of the shape has one or two parts."""
-        raise NotImplementedError
 
     def _spread(self, size: int) -> int:
         """Number of variates that add up in a coordinate of ``size``, which bounds the scale."""
