@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 pytest.importorskip("dp_accounting")
@@ -61,3 +64,13 @@ def test_a_resample_holds_a_record_several_times() -> None:
     told = {one.way.split(",")[0]: one.unheard for one in spending.spending(0)}
     assert told["BaggingRegressor"] == "a resample holds a record several times"
     assert not told["VotingRegressor"]
+
+
+def test_the_page_on_spending_says_what_so_many_fits_cost() -> None:
+    """Kills a number of the page that no composition gives: 2, 3 and 13 fits of epsilon = 1."""
+    page = Path(__file__).parents[3] / "book" / "what_spends.md"
+    told = set(re.findall(r"\b\d\.\d{2}\b", page.read_text(encoding="utf-8")))
+    sigma = gaussian_sigma(epsilon=1.0, delta=spending.DELTA)
+    alone = {"sigma": sigma, "sensitivity": 1.0, "delta": spending.DELTA}
+    spent = {f"{composed_epsilon(steps=fits, **alone):.2f}" for fits in (2, 3, 13)}
+    assert told == spent
