@@ -148,7 +148,8 @@ def test_formulas_of_a_badge_are_typeset_and_prices_are_not() -> None:
     text = "<p>at most $2 \\kappa^2 &lt; x$, for $5 or $ 6</p><p>$y$</p>"
     told = shown(code(badge(text + "<span class='dplit-links'></span>")))["text/html"]
     formula = '<span class="math notranslate nohighlight">&#92;(2 \\kappa^2 &lt; x&#92;)'
-    assert f"at most {formula}" in told
+    # the comma that follows a formula never begins a line
+    assert f'at most <span class="dplit-nobreak">{formula}</span>,</span> for' in told
     assert "for $5 or $ 6</p>" in told
     assert told.count('class="math') == 2
 
