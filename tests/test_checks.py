@@ -51,6 +51,18 @@ NAN, INF = math.nan, math.inf
             r"\(0, 0.5\)",
         ),
         (
+            _checks.check_scale,
+            [1e-50, 1, 1e50],
+            [9.9e-51, 1.01e50, 0, 5e-324],
+            "(between 1e-50 and 1e[+]50|positive and finite), got",
+        ),
+        (
+            lambda n, v: _checks.check_epsilon(v, n),
+            [1e-50, 1, 1e20],
+            [9.9e-51, 1.01e20, 0],
+            "(between 1e-50 and 1e[+]20|positive and finite), got",
+        ),
+        (
             lambda n, v: _checks.check_positive(n, v, infinite=True),
             [1.0, INF],
             [0, -INF],

@@ -50,6 +50,31 @@ def check_at_least(name: str, value: object, low: float) -> float:
     return number
 
 
+def check_between(name: str, value: object, low: float, high: float) -> float:
+    """Return ``value`` as a float in [low, high], for a positive ``low``."""
+    number = check_positive(name, value)
+    if not low <= number <= high:
+        raise ValueError(f"{name} must be between {low:g} and {high:g}, got {name}={value!r}")
+    return number
+
+
+def check_scale(name: str, value: object) -> float:
+    """Return a length, penalty or rate as a float in [1e-50, 1e50].
+
+    Squares, products and quotients of two of them are floats, also times a number of records.
+    """
+    return check_between(name, value, 1e-50, 1e50)
+
+
+def check_epsilon(value: object, name: str = "epsilon") -> float:
+    """Return the budget of an estimator as a float in [1e-50, 1e20].
+
+    Squares of the noise, which grows as 1 / epsilon, are floats; Gaussian noise is calibrated up to
+    1e20.
+    """
+    return check_between(name, value, 1e-50, 1e20)
+
+
 def check_nonnegative(name: str, value: object) -> float:
     """Return ``value`` as a float in [0, inf)."""
     number = _real(name, value)
