@@ -95,6 +95,16 @@ def stated_norm(data_norm: object) -> float:
     return norm
 
 
+def check_squares(box: Box, bounds: Any) -> None:
+    """Refuse bounds between which distances and frequencies have no squares in float64."""
+    if max(-box.low.min(), box.high.max()) > LARGEST_INPUT or box.half.min() < 1.0 / LARGEST_INPUT:
+        raise ValueError(
+            f"bounds must be at most {LARGEST_INPUT:g} in size and more than "
+            f"{2.0 / LARGEST_INPUT:g} apart (measure coordinates in another unit), got "
+            f"bounds={bounds!r}"
+        )
+
+
 def stated_ends(bounds: Any) -> tuple[float, float]:
     """Return the lowest and the highest label, which the caller has to state."""
     if bounds is None:

@@ -535,7 +535,8 @@ OWN = [
     (CompressiveKMeans, {"gamma": 0.0}, "gamma must be positive"),
     (CompressiveKMeans, {"n_restarts": 0}, "n_restarts must be at least 1"),
     (CompressiveGaussianMixture, {"bounds": None}, "bounds must be given"),
-    (CompressiveGaussianMixture, {"n_frequencies": 7}, "at least 8 entries for 3 components"),
+    (CompressiveGaussianMixture, {"n_frequencies": 7}, r"n_components must satisfy .*\(2 d \+ 1\)"),
+    (CompressiveGaussianMixture, {"n_starts": 0}, "n_starts must be at least 1"),
     (CompressiveGaussianMixture, {"min_variance": 2.0}, "min_variance must be in"),
     (CompressivePCA, {"data_norm": None}, "data_norm must be given"),
     (CompressivePCA, {"n_components": 3}, "n_components must be at most 2"),
@@ -544,6 +545,7 @@ OWN = [
     (CompressivePCA, {"noise": "polydisc"}, "noise must be one of"),
     (CompressivePCA, {"frequencies": "hadamard"}, "frequencies must be one of"),
     (CompressivePCA, {"count_share": 1.0}, "count_share must be in"),
+    (CompressivePCA, {"count_share": 1e-20}, "count_share must be in"),
 ]
 
 
@@ -554,8 +556,9 @@ OWN = [
 )
 def test_bad_parameters_are_named(kind, change, error, message):
     _, X = _clusters(50)
-    with pytest.raises(error, match=message):
+    with ledger() as book, pytest.raises(error, match=message):
         _make(kind, **change).fit(X)
+    assert not len(book)  # refused before anything is drawn
 
 
 @pytest.mark.parametrize("kind", ALL)

@@ -12,14 +12,15 @@ from scipy.special import softmax
 from sklearn.base import BaseEstimator, DensityMixin
 
 from dplit._base import RandomState, spawn_generators, whole
-from dplit._bounds import LARGEST_INPUT, Box, check_box, stated_norm
+from dplit._bounds import check_box, check_squares, stated_norm
 from dplit._checks import (
     Array,
     Neighboring,
     check_choice,
+    check_epsilon,
     check_integer,
+    check_interval,
     check_neighboring,
-    check_positive,
     check_probability,
     quiet,
     warn_caller,
@@ -103,16 +104,6 @@ def _fourier_map(
     return SketchMap(cast("Kind", kind), omega, dither, bound)
 
 
-def _check_ends(box: Box, far: Array, bounds: Any) -> None:
-    """Refuse bounds that decoders, which square coordinates and frequencies, could not use."""
-    if far.max() > LARGEST_INPUT or box.half.min() < 1.0 / LARGEST_INPUT:
-        raise ValueError(
-            f"bounds must be at most {LARGEST_INPUT:g} in size and more than "
-            f"{2.0 / LARGEST_INPUT:g} apart (measure coordinates in another unit), got "
-            f"bounds={bounds!r}"
-        )
-
-
 def _check_angles(far: Array, frequencies: Array, bounds: Any) -> None:
     """Refuse frequencies in whose angles decoders could not start."""
     angles = float((far[:, None] * np.abs(frequencies)).sum(axis=0).max())
@@ -138,7 +129,7 @@ class _SketchEstimator(BaseEstimator):  # type: ignore[misc]
         check_choice("noise", self.noise, choices)
         check_neighboring(self.neighboring)
         if self.epsilon is not None:
-            check_positive("epsilon", self.epsilon)
+            check_epsilon(self.epsilon)
 
     def _plan(
         self, sketch_map: SketchMap, count: _CountMode, split: float | None = None
@@ -243,6 +234,12 @@ class _FourierSketchEstimator(_SketchEstimator, ABC):
     #: Parameter that counts the components, and frequencies for each in units of the default.
     _counted: str
     _per_component = 1
+    #: Numbers of a component for each column, beside its weight.
+    _per_column = 1
+
+    @abstractmethod
+    def _check_search(self) -> None:
+        """Refuse parameters of the decoder that are out of range before anything is drawn."""
 
     @abstractmethod
     def _decode(self, released: Sketch, rng: np.random.Generator) -> Self:
@@ -264,14 +261,21 @@ class _FourierSketchEstimator(_SketchEstimator, ABC):
         """
         count = check_integer(self._counted, getattr(self, self._counted))
         self._check_privacy(("laplace", "gaussian", "polydisc", "cube"))
+        self._check_search()
         records = validated(self, X, dtype=np.float64)
         d = records.shape[1]
         box = check_box(self.bounds, d)
         public, noise, search = spawn_generators(self.random_state, 3)
+        check_squares(box, self.bounds)  # all of it before anything is drawn
         size, given = self._per_component * _default_size(count, d), self.n_frequencies
         m = size if given is None else check_integer("n_frequencies", given)
+        if count * (self._per_column * d + 1) > 2 * m:
+            rule = f"{self._counted} ({'2 ' * (self._per_column - 1)}d + 1) <= 2 m"
+            raise ValueError(
+                f"{self._counted} must satisfy {rule}, as a sketch of m frequencies holds 2 m "
+                f"numbers; got {self._counted}={count}, n_frequencies={m} and {d} columns"
+            )
         far = np.maximum(np.abs(box.low), np.abs(box.high))
-        _check_ends(box, far, self.bounds)  # all of it before anything is drawn
         sketch_map = _fourier_map(self.kind, box.half, m, gamma=self.gamma, bound=far, rng=public)
         _check_angles(far, sketch_map.frequencies, self.bounds)
         plan = self._plan(sketch_map, "withheld")
@@ -337,7 +341,7 @@ class CompressivePCA(ComponentsEstimator, _SketchEstimator):
     n_components : int, default=2
         Number k of components, at most the number of columns.
     epsilon : float or None, default=1.0
-        In (0, inf); None learns without noise and without privacy.
+        From 1e-50 to 1e20; None learns without noise and without privacy.
     delta : float, default=0.0
         In (0, 1) for Gaussian noise; 0 for Laplace noise.
     data_norm : float
@@ -350,7 +354,7 @@ class CompressivePCA(ComponentsEstimator, _SketchEstimator):
     noise : {"laplace", "gaussian"}, default="laplace"
     neighboring : {"add_remove", "replace_one"}, default="add_remove"
     count_share : float, default=0.05
-        Share of ``epsilon`` for the number of records, in (0, 1); under "replace_one" the number is
+        Share of ``epsilon`` for the number of records, in (1e-15, 1); under "replace_one" that is
         public and nothing is spent on it.
     random_state : int, Generator, RandomState or None, default=None
         Source of frequencies, noise and decoding, in three streams. None takes entropy from the
@@ -455,7 +459,7 @@ class CompressivePCA(ComponentsEstimator, _SketchEstimator):
             features of their records, and the guarantee is for a person with all records.
         """
         self._check_privacy(("laplace", "gaussian"))
-        share = check_probability("count_share", self.count_share)
+        share = check_interval("count_share", self.count_share, 1e-15, 1.0)
         norm = stated_norm(self.data_norm)
         records = validated(self, X, dtype=np.float64)
         public, noise, search = spawn_generators(self.random_state, 3)
@@ -541,7 +545,7 @@ class CompressiveGaussianMixture(DensityMixin, _FourierSketchEstimator):  # type
     n_components : int, default=1
         Number k of components; ``k (2 d + 1)`` must not exceed twice the number of frequencies.
     epsilon : float or None, default=1.0
-        In (0, inf); None learns without noise and without privacy.
+        From 1e-50 to 1e20; None learns without noise and without privacy.
     delta : float, default=0.0
         In (0, 1) for Gaussian noise; 0 for the other laws.
     bounds : pair
@@ -608,6 +612,7 @@ class CompressiveGaussianMixture(DensityMixin, _FourierSketchEstimator):  # type
 
     _counted = "n_components"
     _per_component = 3
+    _per_column = 2
 
     def __init__(
         self,
@@ -637,6 +642,10 @@ class CompressiveGaussianMixture(DensityMixin, _FourierSketchEstimator):  # type
         self.neighboring = neighboring
         self.n_starts = n_starts
         self.random_state = random_state
+
+    def _check_search(self) -> None:
+        check_integer("n_starts", self.n_starts)
+        check_probability("min_variance", self.min_variance)
 
     def _decode(self, released: Sketch, rng: np.random.Generator) -> Self:
         k = check_integer("n_components", self.n_components)
@@ -704,7 +713,7 @@ class CompressiveKMeans(CenterEstimator, _FourierSketchEstimator):
     n_clusters : int, default=8
         Number k of centres; ``k (d + 1)`` must not exceed twice the number of frequencies.
     epsilon : float or None, default=1.0
-        In (0, inf); None learns without noise and without privacy.
+        From 1e-50 to 1e20; None learns without noise and without privacy.
     delta : float, default=0.0
         In (0, 1) for Gaussian noise; 0 for the other laws.
     bounds : pair
@@ -800,6 +809,9 @@ class CompressiveKMeans(CenterEstimator, _FourierSketchEstimator):
         self.neighboring = neighboring
         self.n_restarts = n_restarts
         self.random_state = random_state
+
+    def _check_search(self) -> None:
+        check_integer("n_restarts", self.n_restarts)
 
     def _decode(self, released: Sketch, rng: np.random.Generator) -> Self:
         k = check_integer("n_clusters", self.n_clusters)
