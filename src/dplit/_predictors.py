@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -17,8 +18,9 @@ from sklearn.base import (
 from sklearn.utils import Tags, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
+from dplit._bounds import LARGEST_INPUT
 from dplit._checks import check_real_array
-from dplit._numerics.clipping import clip_rows
+from dplit._numerics.clipping import clamp, clip_rows
 from dplit._records import fitted_records
 
 
@@ -142,7 +144,16 @@ def nearest_center(X: NDArray[Any], centers: NDArray[Any]) -> NDArray[np.intp]:
     >>> nearest_center(np.array([[0.2], [0.9]]), np.array([[0.0], [1.0]]))
     array([0, 1])
     """
-    scores = X @ centers.T
+    rows, centers = (
+        check_real_array(name, told, 2, copy=False)
+        for name, told in (("X", X), ("centers", centers))
+    )
+    size = float(np.abs(centers).max())
+    if size > 0.0 and not 1.0 / LARGEST_INPUT <= size <= LARGEST_INPUT:  # squares are no floats
+        power = -math.frexp(size)[1]
+        with np.errstate(over="ignore"):
+            rows, centers = np.ldexp(rows, power), np.ldexp(centers, power)
+    scores = clamp(rows) @ centers.T
     scores -= 0.5 * (centers**2).sum(axis=1)
     return np.asarray(scores.argmax(axis=1), dtype=np.intp)
 
@@ -194,8 +205,19 @@ class CenterEstimator(
         records, centers = fitted_records(self, X), self.cluster_centers_
         found = np.empty((len(records), len(centers)))
         for part in gen_batches(len(records), max(1, GAPS // centers.size)):
-            found[part] = np.linalg.norm(records[part][:, None, :] - centers, axis=2)
+            found[part] = _distances(records[part][:, None, :], centers)
         return found
+
+
+def _distances(rows: NDArray[np.float64], centers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return lengths of differences, also of those whose squares are no floats; all are finite."""
+    with np.errstate(over="ignore"):
+        found = np.asarray(np.linalg.norm(rows - centers, axis=2))
+        odd = ~((found > 1.0 / LARGEST_INPUT) & (found < LARGEST_INPUT))
+        if odd.any():
+            halves = np.hypot.reduce(np.abs(rows / 2.0 - centers / 2.0), axis=2)
+            found[odd] = 2.0 * np.minimum(halves[odd], np.finfo(np.float64).max / 2.0)
+    return found
 
 
 class ComponentsEstimator(

@@ -192,6 +192,22 @@ def test_no_finite_record_overflows_or_warns(bounds):
     assert np.isfinite(model.cluster_centers_).all()
 
 
+@pytest.mark.parametrize("size", [1e-300, 1e-160, 1.0, 1e160, 5e307])
+def test_distances_whose_squares_are_no_floats_are_those_in_another_unit(size):
+    """Kills an infinite distance, one of 0, and a centre that is nearest because it is first."""
+    centers, X = np.array([[-1.0, -0.5], [0.5, 1.0]]), np.array([[0.4, 0.9], [-0.25, 0.0]])
+    model = PrivateLloyd(2, bounds=(-1.0, 1.0), epsilon=1e6, random_state=0).fit(X)
+    model.cluster_centers_ = size * centers
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found, labels = model.transform(size * X), model.predict(size * X)
+        far = model.transform([[1.7e308, -1.7e308]])
+    expected = np.linalg.norm(X[:, None] - centers, axis=2)
+    np.testing.assert_allclose(found / size, expected, rtol=1e-14)
+    np.testing.assert_array_equal(labels, expected.argmin(axis=1))
+    assert np.isfinite(far).all()
+
+
 @pytest.mark.parametrize(("noise", "delta"), [("laplace", 0.0), ("gaussian", 1e-5)])
 def test_noise_of_sums_and_counts_has_its_scales(noise, delta):
     """6,000 counts and sums of one step: variances within 5 standard errors, false alarm 2e-6.
