@@ -204,3 +204,66 @@ def test_what_is_stated_is_small_or_large_and_fits_or_is_refused_before_a_draw(
             assert not len(book)
         for attribute in ("coef_", "intercept_", "cluster_centers_", "covariances_", "components_"):
             assert np.isfinite(getattr(model, attribute, 0.0)).all(), (parameter, attribute)
+
+
+_SIZES = (5e-324, 1e-310, 1e-155, 1e-50, 1e20, 1e50, 1e155, 1e300, 1.7e308)
+_SHARES = (5e-324, 1e-310, 1e-300, 1e-155, 1e-100, 1e-14, 1.0 - 2.0**-53)
+#: Numbers at and beyond the ends of what a parameter may be.
+EXTREMES: dict[str, tuple[float, ...]] = {
+    **dict.fromkeys(("epsilon", "alpha", "clip", "learning_rate", "radius"), _SIZES),
+    **dict.fromkeys(("regularization", "smoothing", "margin", "width", "min_variance"), _SIZES),
+    **dict.fromkeys(("accuracy", "inflation"), _SIZES),
+    **dict.fromkeys(("delta", "rho", "tau", "beta", "count_share"), _SHARES),
+}
+_DOORS = ("predict", "predict_proba", "decision_function", "transform")
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_extreme_numbers_fit_or_are_refused_before_a_draw(name: str) -> None:
+    """By name, rule and value, or all is finite; kills quotients by what underflows, squares that
+    overflow, a penalty that is lost beside the features, and checks that come after the noise.
+    """
+    case, rng = ESTIMATORS[name], stream(0, "test-front-door-extremes", "data")
+    X, signs = rng.uniform(-0.3, 0.3, (12, 2)), isinstance(case.labels, tuple)
+    y = np.tile([-1.0, 1.0], 6) if signs else rng.uniform(-0.2, 0.2, 12)
+    calls = [({parameter: value}) for parameter, values in EXTREMES.items() for value in values]
+    own = case.release.get_params()
+    if own["delta"]:  # where it is least, a small epsilon has most noise
+        calls += [{"epsilon": epsilon, "delta": 1.1e-14} for epsilon in EXTREMES["epsilon"]]
+    for stated in (call for call in calls if call.keys() <= own.keys()):
+        model, refusal = clone(case.release).set_params(random_state=0, **stated), ""
+        with warnings.catch_warnings(), ledger() as book:
+            warnings.simplefilter("error")
+            warnings.simplefilter("ignore", UserWarning)  # of too much noise
+            try:
+                model.fit(X, *(() if case.labels is None else (y,)))
+            except ValueError as error:
+                refusal = str(error)
+            if refusal:
+                said = rf"({'|'.join(stated)}|margin|accuracy).* must .*({'|'.join(stated)})?.*got "
+                assert name.endswith("small alpha") or re.match(said, refusal), (stated, refusal)
+                assert not len(book), (stated, refusal)
+                continue
+            found = {door: getattr(model, door)(X) for door in _DOORS if hasattr(model, door)}
+        found = {k: v for k, v in found.items() if np.asarray(v).dtype.kind == "f"}
+        found |= {k: v for k, v in vars(model).items() if isinstance(v, (float, np.ndarray))}
+        for said, numbers in found.items():  # what noise is worth, and a penalty without a signal
+            if said not in ("alpha_", "entry_epsilon_", "row_epsilon_", "classes_"):
+                assert np.isfinite(numbers).all(), (stated, said)
+
+
+_OTHER = ("delta", "neighboring", "fit_intercept", "average", "n_restarts", "n_starts")
+
+
+@pytest.mark.parametrize("name", {n.split()[0]: n for n in reversed(ESTIMATORS)}.values())
+@pytest.mark.parametrize("wrong", ["x", np.array([1.0, 2.0]), -1], ids=str)
+def test_what_is_no_parameter_is_named_before_a_draw(name: str, wrong: Any) -> None:
+    """Kills comparisons with what may be an array or a text, and checks by who decodes."""
+    case = ESTIMATORS[name]
+    own = case.release.get_params()
+    X, y = np.zeros((12, 2)), np.resize([0.2, 0.1] if case.labels is None else case.labels, 12)
+    for parameter in (one for one in _OTHER if one in own):
+        model = clone(case.release).set_params(**{parameter: wrong})
+        with ledger() as book, pytest.raises((TypeError, ValueError), match=f"^{parameter} must "):
+            model.fit(X, y)
+        assert not len(book)

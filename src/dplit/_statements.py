@@ -57,7 +57,7 @@ def state_guarantee(
 
 def only_replacement(neighboring: str, reason: str) -> None:
     """Refuse any relation but the replacement of one record, and say why."""
-    if neighboring != "replace_one":
+    if not isinstance(neighboring, str) or neighboring != "replace_one":
         raise ValueError(
             f"neighboring must be 'replace_one' ({reason}), got neighboring={neighboring!r}"
         )

@@ -19,8 +19,8 @@ from dplit._checks import (
     Array,
     Neighboring,
     check_choice,
+    check_epsilon,
     check_neighboring,
-    check_positive,
     check_probability,
     quiet,
 )
@@ -199,7 +199,7 @@ class PrivateAdditiveRegressor(
         Number of public knots of each column's shape, which is straight between them, at least 2
         (a line). None is 8, see the notes.
     epsilon, delta : float, default=1.0 and 1e-5
-        In (0, inf) and (0, 1).
+        From 1e-50 to 1e20, and in (0, 1).
     box : tuple
         Lowest and highest values of the columns: two numbers, or two rows with one for each. Must
         be given, and chosen without the data; values outside are clipped.
@@ -336,7 +336,7 @@ class PrivateAdditiveRegressor(
     def _schedule(self, n_records: int) -> Schedule:
         """Return what the descent does, from public numbers; warn of noise."""
         check_neighboring(self.neighboring)
-        check_positive("epsilon", self.epsilon)
+        check_epsilon(self.epsilon)
         check_probability("delta", self.delta)
         n = public_number(n_records, self.neighboring, self.public_size)
         moved = 1.0 if self.neighboring == "add_remove" else 2.0
@@ -394,7 +394,7 @@ class PrivateAdditiveClassifier(
         Number of public knots of each column's shape, which is straight between them, at least 2
         (a line). None follows public numbers, see the notes.
     epsilon : float, default=1.0
-        Privacy budget, in (0, inf).
+        Privacy budget, from 1e-50 to 1e20.
     delta : float, default=1e-5
         In (0, 1/2); 0 for a pure guarantee, of two classes only.
     box : tuple
@@ -501,9 +501,10 @@ class PrivateAdditiveClassifier(
         """
         only_replacement(self.neighboring, "the number of records enters the noise and is public")
         check_choice("loss", self.loss, ("logistic", "huberised_hinge"))
+        check_probability("delta", self.delta, zero=True)
         records, self.classes_, places = classified_records(self, X, y, self.classes, binary=False)
         self.loss_ = self.loss
-        epsilon, binary = check_positive("epsilon", self.epsilon), len(self.classes_) == 2
+        epsilon, binary = check_epsilon(self.epsilon), len(self.classes_) == 2
         rows, norm = self._features(records, self._n_knots(len(records), records.shape[1], binary))
         given: dict[str, Any] = {
             "epsilon": epsilon,

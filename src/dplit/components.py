@@ -12,9 +12,9 @@ from dplit._base import RandomState, spawn_generators, whole
 from dplit._bounds import stated_norm
 from dplit._checks import (
     Neighboring,
+    check_epsilon,
     check_integer,
     check_neighboring,
-    check_positive,
     check_probability,
     quiet,
     warn_caller,
@@ -39,7 +39,7 @@ class PrivatePCA(ComponentsEstimator):
     n_components : int, default=2
         Number k of components, at most the number of columns.
     epsilon, delta : float, default=1.0 and 1e-5
-        In (0, inf) and (0, 1).
+        From 1e-50 to 1e20, and in (0, 1).
     data_norm : float
         Euclidean norm to which rows are clipped. Must be given, and chosen without the data.
     neighboring : {"add_remove", "replace_one"}, default="add_remove"
@@ -117,7 +117,7 @@ class PrivatePCA(ComponentsEstimator):
             Finite records.
         y : Ignored
         """
-        epsilon = check_positive("epsilon", self.epsilon)
+        epsilon = check_epsilon(self.epsilon)
         delta = check_probability("delta", self.delta)
         check_neighboring(self.neighboring)
         norm = stated_norm(self.data_norm)

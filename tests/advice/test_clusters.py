@@ -367,3 +367,9 @@ def test_advice_reads_as_text() -> None:
     assert chosen({"sketch": 0.03, "sketch, short": 0.005, "tree": 0.0}) == "sketch, short"
     assert chosen({"sketch": 0.02, "sketch, short": 0.005, "tree": 0.0}) == "sketch"
     assert set(FAMILIES.values()) == {"sketch", "lloyd", "grid", "tree", "moments", "EM"}
+
+
+@pytest.mark.parametrize("delta", [None, "x", 1e-15, 0.5])
+def test_a_delta_that_is_none_is_named(delta: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match="^delta must be"):
+        recommend(n=1000, d=2, k=3, epsilon=1.0, delta=delta)

@@ -86,6 +86,7 @@ def test_every_legal_question_is_answered(epsilon: float, delta: float, **facts:
         ({"loss": "pinball"}, "loss must be one of"),
         ({"epsilon": 0.0}, "epsilon must be positive"),
         ({"epsilon": math.inf}, "epsilon must be"),
+        ({"epsilon": 5e-324}, "epsilon must be between 1e-50 and"),
         ({"delta": 0.5}, "delta must be below 1/2"),
         ({"delta": -1e-9}, "delta must be"),
         ({"n_questions": 0}, "n_questions must be at least"),

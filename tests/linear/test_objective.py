@@ -11,6 +11,7 @@ from scipy.linalg import LinAlgError
 from scipy.special import expit
 from scipy.stats import gamma, kstest, norm
 
+from dplit.audit import ledger
 from dplit.linear import objective
 from dplit.linear.objective import (
     _SOLVER_SHARE,
@@ -353,3 +354,22 @@ def test_a_foreign_label_counts_as_minus_one():
     expected = _models(X, [1, -1, -1]).coef
     for label in (0, 3, -1e308):
         np.testing.assert_array_equal(_models(X, [1, label, -1]).coef, expected)
+
+
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        ({"epsilon": 5e-324}, "epsilon must be between 1e-50 and"),
+        ({"regularization": 1e300}, "regularization must be between 1e-100 and"),
+        ({"regularization": 1e-300}, "regularization must be between 1e-100 and"),
+        ({"smoothing": 1e-310, "loss": "huberised_hinge"}, "smoothing must be between 1e-50 and"),
+        ({"delta": "x"}, "delta must be a real number"),
+    ],
+)
+def test_extremes_are_refused_before_a_draw(change, rule):
+    """Kills a division by what underflows, and a solver that fails on what was drawn."""
+    good = {"epsilon": 1.0, "data_norm": 1.0, "regularization": 0.1}
+    rng = stream(0, "objective-ends", "noise")
+    with ledger() as book, pytest.raises((TypeError, ValueError), match=rule):
+        objective_perturbation([[0.5], [-0.5]], [1.0, -1.0], **{**good, **change}, rng=rng)
+    assert not len(book)

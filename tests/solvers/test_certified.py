@@ -321,7 +321,7 @@ def test_the_rounding_distance_is_small_where_it_should_be_and_grows():
         bound = _unit_sensitivity(loss, n_records=10_000, regularization=0.01, tau=0.5)
         assert rounding_distance(loss, **at) < 0.01 * bound
         assert rounding_distance(loss, **{**at, "regularization": 1e-13}) > 1e3 * bound
-    with pytest.raises(ValueError, match="raise regularization"):
+    with pytest.raises(ValueError, match="regularization must be so large"):
         PrivateKernelMachine(bounds=(-1.0, 1.0), regularization=1e-14).fit(np.eye(3), np.ones(3))
 
 

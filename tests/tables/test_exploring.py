@@ -293,6 +293,7 @@ def test_what_is_missing_or_wrong_is_told() -> None:
     for wrong in (
         {"epsilons": ()},
         {"epsilons": (0.0,)},
+        {"epsilons": (1.0, 5e-324)},
         {"delta": 0.5},
         {"n_splits": 0},
         {"seed": -1},

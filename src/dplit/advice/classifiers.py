@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from scipy.special import expit
 
-from dplit._checks import check_integer, check_interval, check_positive, check_probability
+from dplit._checks import check_epsilon, check_integer, check_interval, check_probability
 from dplit.advice.engine import ExpectedError, Recommendation
 from dplit.linear.objective import objective_noise, smallest_regularization
 from dplit.linear.objective_classifier import ObjectivePerturbationClassifier
@@ -190,7 +190,7 @@ def _checked(facts: ClassifierFacts) -> ClassifierFacts:
         check_integer("d", facts.d),
         check_probability("margin", facts.margin, one=True),
         float(facts.flips),
-        check_positive("epsilon", facts.epsilon),
+        check_epsilon(facts.epsilon),
         float(facts.delta),
         None if facts.rank is None else check_integer("rank", facts.rank, maximum=facts.d),
     )

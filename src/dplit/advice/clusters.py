@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dplit._checks import check_integer, check_positive, check_probability
+from dplit._checks import check_epsilon, check_integer, check_positive, check_probability
 from dplit.advice._cluster_settings import (
     _SPREAD,
     CANDIDATES,
@@ -54,14 +54,15 @@ def chosen(found: dict[str, float]) -> str:
 
 def _checked(facts: ClusterFacts) -> ClusterFacts:
     """Return legal facts."""
-    check_positive("epsilon", facts.epsilon)
-    if facts.delta and not 1e-14 <= check_probability("delta", facts.delta) < 0.5:
+    check_epsilon(facts.epsilon)
+    delta = check_probability("delta", facts.delta, zero=True)
+    if delta and not 1e-14 <= delta < 0.5:
         raise ValueError(f"delta must be 0 or in [1e-14, 0.5), got delta={facts.delta!r}")
     return facts._replace(
         n=check_integer("n", facts.n),
         d=check_integer("d", facts.d),
         k=check_integer("k", facts.k, minimum=2),
-        delta=float(facts.delta),
+        delta=delta,
         separation=check_positive("separation", facts.separation),
     )
 

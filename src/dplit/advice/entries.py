@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from dplit._checks import (
     check_choice,
+    check_epsilon,
     check_integer,
     check_positive,
     check_probability,
@@ -59,7 +60,7 @@ _TRIED: dict[str, Any] = {
 def _checked(facts: EntryFacts, publish: str) -> EntryFacts:
     """Return legal facts."""
     check_choice("publish", publish, ("coefficients", "table"))
-    check_positive("epsilon", facts.epsilon)
+    check_epsilon(facts.epsilon)
     if facts.delta is None:
         if facts.epsilon > 100.0:
             raise ValueError(f"epsilon must be at most 100 bits, got epsilon={facts.epsilon!r}")

@@ -16,7 +16,7 @@ from scipy.special import expit
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.pipeline import make_pipeline
 
-from dplit._checks import check_choice, check_integer, check_positive, check_probability
+from dplit._checks import check_choice, check_epsilon, check_integer, check_probability
 from dplit.advice.engine import ExpectedError, Recommendation
 from dplit.kernels._defaults import KernelPlan, default_regularization, default_width
 from dplit.kernels.answers import ANSWER_COMPONENTS, ANSWER_LOSSES, LaplaceAnswers, Loss
@@ -348,7 +348,7 @@ def _checked(facts: FunctionFacts) -> FunctionFacts:
     check_choice("loss", facts.loss, ANSWER_LOSSES)
     check_choice("shape", facts.shape, ("linear", "curved"))
     check_choice("signal", facts.signal, _SIGNALS)
-    check_positive("epsilon", facts.epsilon)
+    check_epsilon(facts.epsilon)
     if check_probability("delta", facts.delta, zero=True) >= 0.5:
         raise ValueError(f"delta must be below 1/2, got delta={facts.delta!r}")
     q = facts.n_questions

@@ -7,7 +7,13 @@ from typing import Any, Literal, NamedTuple
 
 from sklearn.pipeline import make_pipeline
 
-from dplit._checks import check_choice, check_integer, check_positive, check_probability
+from dplit._checks import (
+    check_choice,
+    check_epsilon,
+    check_integer,
+    check_positive,
+    check_probability,
+)
 from dplit.additive import PrivateAdditiveRegressor
 from dplit.features import RandomFourierFeatures
 from dplit.kernels._certified_ridge import public_waves
@@ -121,7 +127,7 @@ def _checked(facts: KernelFacts) -> KernelFacts:
     """Return legal facts."""
     if facts.shape is not None:
         check_choice("shape", facts.shape, _SHAPES)
-    check_positive("epsilon", facts.epsilon)
+    check_epsilon(facts.epsilon)
     if not 1e-14 <= check_probability("delta", facts.delta) < 0.5:
         raise ValueError(f"delta must be in [1e-14, 0.5), got delta={facts.delta!r}")
     if not 0.0 < check_positive("fill", facts.fill) <= 1.0:

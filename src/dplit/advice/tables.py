@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple
 
 from scipy.special import expit
 
-from dplit._checks import check_choice, check_integer, check_positive, check_probability
+from dplit._checks import check_choice, check_epsilon, check_integer, check_probability
 from dplit.additive import PrivateAdditiveClassifier, PrivateAdditiveRegressor
 from dplit.advice.engine import ExpectedError, Recommendation
 from dplit.advice.functions import recommend as recommend_answers
@@ -137,7 +137,7 @@ def _checked(
 ) -> _Public:
     """Return facts that are legal."""
     check_choice("task", task, ("regression", "classification"))
-    check_positive("epsilon", epsilon)
+    check_epsilon(epsilon)
     if check_probability("delta", delta, zero=True) >= 0.5:
         raise ValueError(f"delta must be below 1/2, got delta={delta!r}")
     check_integer("n", n)

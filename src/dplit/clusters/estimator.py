@@ -30,7 +30,7 @@ class PrivateLloyd(CenterEstimator):
     n_clusters : int, default=8
         Number of centres.
     epsilon : float, default=1.0
-        In (0, inf).
+        From 1e-50 to 1e20.
     delta : float, default=0.0
         In (0, 1) for Gaussian noise; 0 for Laplace noise.
     bounds : pair

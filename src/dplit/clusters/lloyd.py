@@ -14,9 +14,9 @@ from dplit._checks import (
     Array,
     Neighboring,
     check_choice,
+    check_epsilon,
     check_integer,
     check_neighboring,
-    check_positive,
     check_probability,
     check_real_array,
     check_rng,
@@ -89,7 +89,7 @@ def lloyd_noise(
     n_features : int
         Dimension d of the records, which lie in [-1, 1]^d.
     epsilon : float
-        Budget of the whole run, in (0, inf).
+        Budget of the whole run, from 1e-50 to 1e20.
     delta : float, default=0.0
         In (0, 1) for Gaussian noise; 0 for Laplace noise.
     n_iter : int
@@ -126,13 +126,13 @@ def lloyd_noise(
     1.0
     """
     d = check_integer("n_features", n_features)
-    epsilon = check_positive("epsilon", epsilon)
+    epsilon = check_epsilon(epsilon)
     steps = check_integer("n_iter", n_iter)
     check_choice("noise", noise, get_args(_Noise))
     check_neighboring(neighboring)
     centre = _CENTRE * math.sqrt(d)
     if noise == "laplace":
-        if delta != 0:
+        if check_probability("delta", delta, zero=True) != 0.0:
             raise ValueError(f"delta must be 0 with Laplace noise, got delta={delta!r}")
         records = 1 if neighboring == "add_remove" else 2
         ratio = centre ** (2 / 3)
@@ -221,7 +221,7 @@ def private_lloyd(
     bounds : pair
         Lowest and highest coordinate: numbers or one for each column, chosen without the data.
     epsilon : float
-        Budget of the whole run, in (0, inf).
+        Budget of the whole run, from 1e-50 to 1e20.
     delta : float, default=0.0
         In (0, 1) for Gaussian noise; 0 for Laplace noise.
     n_iter : int, default=5

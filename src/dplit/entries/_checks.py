@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dplit._checks import Array, check_positive, check_real_array
+from dplit._checks import Array, check_positive, check_probability, check_real_array
 
 
 def check_matrix(X: ArrayLike) -> Array:
@@ -26,6 +26,17 @@ def check_pair(X: ArrayLike, y: ArrayLike | None, *, columns: bool = False) -> t
 
 
 _LARGEST_BITS = 1000.0
+
+
+#: Least delta at which the guarantee of a row is computed: tails are cut off at as much.
+LEAST_DELTA = 1e-14
+
+
+def check_least_delta(delta: object, least: float) -> float:
+    target = check_probability("delta", delta)
+    if target < least:
+        raise ValueError(f"delta must be at least {least:g}, got delta={delta!r}")
+    return target
 
 
 def check_bits(epsilon: object) -> float:

@@ -14,18 +14,12 @@ from numpy.typing import ArrayLike
 
 from dplit._base import RandomState, spawn_generators, whole
 from dplit._bounds import LARGEST_INPUT, Box, check_box
-from dplit._checks import (
-    Array,
-    check_choice,
-    check_integer,
-    check_positive,
-    check_probability,
-    quiet,
-)
+from dplit._checks import Array, check_choice, check_epsilon, check_flag, check_integer, quiet
 from dplit._numerics.clipping import clamp
 from dplit._predictors import LinearRegressor
 from dplit._records import labelled_records
 from dplit._statements import dp_statement
+from dplit.entries._checks import LEAST_DELTA, check_least_delta
 from dplit.entries.privacy import additive_sigma, fixed_variance, row_epsilon
 from dplit.entries.projections import (
     ProjectionRelease,
@@ -50,10 +44,14 @@ class _EntryPrivateRegressor(LinearRegressor):
     fit_intercept: bool
     random_state: RandomState
 
+    #: That of the conversion by which the guarantee is stated.
+    _least_delta = 1e-300
+
     def _check_parameters(self) -> None:
-        check_positive("epsilon", self.epsilon)
-        check_probability("delta", self.delta)
+        check_epsilon(self.epsilon)
+        check_least_delta(self.delta, self._least_delta)
         check_choice("correction", self.correction, ("none", "attenuation"))
+        check_flag("fit_intercept", self.fit_intercept)
 
     def _scaled(self, X: ArrayLike, y: ArrayLike) -> tuple[Array, Array, Box]:
         """Return entries clipped to [-1, 1], responses, and the box of the bounds.
@@ -295,6 +293,8 @@ class RandomProjectionRegressor(_EntryPrivateRegressor):
     >>> bool(abs(model.predict([[0.5]])[0] - 3.5) < 0.5), model.neighboring_
     (True, 'replace_entry')
     """
+
+    _least_delta = LEAST_DELTA
 
     def __init__(
         self,

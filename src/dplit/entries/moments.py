@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dplit._base import RandomState, spawn_generators, whole
-from dplit._checks import Array, check_positive, check_probability, quiet
+from dplit._checks import Array, check_epsilon, check_flag, quiet
 from dplit._numerics.exact import exact_gram, gram_rounding, grid_values
+from dplit.entries._checks import check_least_delta
 from dplit.entries.estimators import _MOST_BITS, _EntryPrivateRegressor
 from dplit.entries.variances import moment_variances
 from dplit.mechanisms import gaussian_epsilon, gaussian_noise
@@ -59,7 +60,8 @@ class EntryMomentsRegressor(_EntryPrivateRegressor):
         Standard deviations of the noise beside the diagonal of the former (times root two on it),
         and of the latter.
     alpha_ : float
-        Penalty of the solution, chosen from the release and the responses.
+        Penalty of the solution, chosen from the release and the responses; infinite, and the
+        coefficients zero, where neither shows a signal.
     epsilon_ : float
         Budget in bits per entry.
     delta_, entry_epsilon_, row_epsilon_ : float
@@ -106,8 +108,9 @@ class EntryMomentsRegressor(_EntryPrivateRegressor):
         self.random_state = random_state
 
     def _check_parameters(self) -> None:
-        check_positive("epsilon", self.epsilon)
-        check_probability("delta", self.delta)
+        check_epsilon(self.epsilon)
+        check_least_delta(self.delta, self._least_delta)
+        check_flag("fit_intercept", self.fit_intercept)
 
     @whole
     @quiet

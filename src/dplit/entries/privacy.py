@@ -8,8 +8,8 @@ from functools import lru_cache
 from scipy.optimize import brentq
 from scipy.stats import chi2
 
-from dplit._checks import check_integer, check_nonnegative, check_positive, check_probability
-from dplit.entries._checks import check_bits
+from dplit._checks import check_integer, check_nonnegative, check_positive
+from dplit.entries._checks import LEAST_DELTA, check_bits, check_least_delta
 from dplit.entries._quadrature import LN2, chi_nodes
 from dplit.mechanisms import gaussian_delta, gaussian_epsilon
 
@@ -48,13 +48,6 @@ def row_delta(*, epsilon: float, variance: float, n_components: int, row_change:
     return min(1.0, float(mass @ profile) + 2e-17)
 
 
-def _check_delta(delta: object) -> float:
-    target = check_probability("delta", delta)
-    if target < 1e-14:
-        raise ValueError(f"delta must be at least 1e-14, got delta={delta!r}")
-    return target
-
-
 def row_epsilon(*, delta: float, variance: float, n_components: int, row_change: float) -> float:
     """Smallest epsilon at ``delta`` >= 1e-14 of a release with public S, on the safe side by 1e-9.
 
@@ -64,7 +57,7 @@ def row_epsilon(*, delta: float, variance: float, n_components: int, row_change:
     >>> round(row_epsilon(delta=1e-5, variance=100.0, n_components=100, row_change=2.0), 1)
     10.7
     """
-    target = _check_delta(delta)
+    target = check_least_delta(delta, LEAST_DELTA)
     return _row_epsilon(
         target,
         check_positive("variance", variance),
@@ -94,7 +87,7 @@ def _row_epsilon(target: float, variance: float, n: int, change: float) -> float
 def row_variance(*, epsilon: float, delta: float, n_components: int, row_change: float) -> float:
     """Smallest variance with public S, safe by 1e-9, that is (epsilon, delta)-private for a row."""
     level = check_positive("epsilon", epsilon)
-    target = _check_delta(delta)
+    target = check_least_delta(delta, LEAST_DELTA)
 
     def gap(log_variance: float) -> float:
         return math.log(

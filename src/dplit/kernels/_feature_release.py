@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.linalg import solve
+from scipy.linalg import LinAlgError, lstsq, solve
 
 from dplit._checks import Array
 from dplit._numerics.rows import Rows
@@ -69,6 +69,11 @@ def _certified_weights(
     )
     if accuracy is None:
         accuracy = max(_ACCURACY, min(2.0 * least / bound, 0.99))
+        if not accuracy * bound >= least:
+            raise ValueError(
+                f"regularization must be so large that float64 finds the minimiser of "
+                f"{len(targets)} records, got regularization={regularization!r}"
+            )
     allowed = accuracy * bound
     if not allowed >= least:
         raise ValueError(
@@ -90,9 +95,15 @@ def _ball_points(count: int, dimension: int, *, radius: float, rng: np.random.Ge
 
 
 def _weights_from_answers(features: Array, answers: Array, *, scale: float) -> Array:
-    """Posterior mean of weights from values with Laplace noise; values have prior variance 1."""
+    """Posterior mean of weights from values with Laplace noise; values have prior variance 1.
+
+    Where the noise is lost beside the features, which are public, its limit: the least weights.
+    """
     inner = features @ features.T + 2.0 * scale**2 * np.eye(len(answers))
-    return np.asarray(features.T @ solve(inner, answers, assume_a="pos"))
+    try:
+        return np.asarray(features.T @ solve(inner, answers, assume_a="pos"))
+    except LinAlgError:
+        return np.asarray(lstsq(features, answers)[0])
 
 
 def _add_noise(

@@ -13,14 +13,15 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from dplit._base import RandomState, spawn_generators, whole
-from dplit._bounds import LARGEST_INPUT, stated_ends
+from dplit._bounds import LARGEST_INPUT, stated_ends, stated_norm
 from dplit._checks import (
     Array,
     check_choice,
+    check_epsilon,
     check_integer,
     check_interval,
-    check_positive,
     check_probability,
+    check_scale,
     quiet,
     warn_caller,
 )
@@ -63,11 +64,11 @@ class _KernelMachine(BaseEstimator):  # type: ignore[misc]
         """Check what does not depend on the data."""
         check_choice("loss", self.loss, losses)
         if self.regularization is not None:
-            check_positive("regularization", self.regularization)
+            check_scale("regularization", self.regularization)
         if self.width is not None:  # angles of records up to 1e150 stay finite
             check_interval("width", self.width, 1e-100, 1e100)
         check_integer("n_components", self.n_components)
-        check_positive("epsilon", self.epsilon)
+        check_epsilon(self.epsilon)
         check_choice("release", self.release, ("gaussian_process", "gamma", "queries"))
         if self.release == "gaussian_process":
             check_probability("delta", self.delta)
@@ -78,7 +79,7 @@ class _KernelMachine(BaseEstimator):  # type: ignore[misc]
                     "data_norm must be given with release='queries': where the questions are asked "
                     "must not depend on the data, got data_norm=None"
                 )
-            check_positive("data_norm", self.data_norm)
+            stated_norm(self.data_norm)
         if self.accuracy is not None:
             check_probability("accuracy", self.accuracy)
         only_replacement(self.neighboring, "the number of records enters the bound and is public")
@@ -128,7 +129,7 @@ class _KernelMachine(BaseEstimator):  # type: ignore[misc]
         """Return the features of the public points, for queries."""
         if self.release != "queries":
             return None
-        radius = check_positive("data_norm", self.data_norm)
+        radius = stated_norm(self.data_norm)
         points = _ball_points(self.n_queries, len(frequencies), radius=radius, rng=rng)
         return cos_sin_features(points, frequencies)
 
@@ -189,7 +190,7 @@ class PrivateKernelMachine(
     n_components : int, default=100
         Number of random frequencies; each gives a cosine and a sine.
     epsilon : float, default=1.0
-        Privacy budget, in (0, inf).
+        Privacy budget, from 1e-50 to 1e20.
     delta : float, default=1e-5
         In (0, 1); used by the Gaussian process alone. The other releases have delta 0.
     bounds : tuple of float

@@ -13,10 +13,12 @@ from dplit._base import RandomState, spawn_generators, whole
 from dplit._bounds import LARGEST_INPUT, check_box, stated_ends
 from dplit._checks import (
     check_choice,
+    check_epsilon,
     check_flag,
     check_integer,
     check_positive,
     check_probability,
+    check_scale,
     quiet,
     warn_caller,
 )
@@ -50,7 +52,7 @@ class PrivateRandomFeatureRegressor(
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy budget, in (0, inf).
+        Privacy budget, from 1e-50 to 1e20.
     delta : float, default=1e-5
         In (0, 1).
     alpha : float or None, default=None
@@ -201,11 +203,12 @@ class PrivateRandomFeatureRegressor(
 
     def _check_parameters(self) -> None:
         """Check what does not depend on the data."""
-        check_positive("epsilon", self.epsilon)
+        check_epsilon(self.epsilon)
         check_probability("delta", self.delta)
-        for name in ("alpha", "gamma"):
-            if getattr(self, name) is not None:
-                check_positive(name, getattr(self, name))
+        if self.alpha is not None:
+            check_scale("alpha", self.alpha)
+        if self.gamma is not None:
+            check_positive("gamma", self.gamma)
         check_flag("fit_intercept", self.fit_intercept)
         check_choice("sensitivity", self.sensitivity, ("record", "crude"))
         if self.n_components is not None:

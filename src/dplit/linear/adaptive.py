@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from dplit._base import RandomState, spawn_generators, whole
 from dplit._checks import (
     Neighboring,
+    check_epsilon,
     check_interval,
     check_neighboring,
-    check_positive,
     check_probability,
     quiet,
 )
@@ -59,13 +59,14 @@ class AdaSSPRegressor(ClippedLinearRegressor):
     Parameters
     ----------
     epsilon, delta : float, default=1.0 and 1e-5
-        In (0, inf) and (0, 1).
+        From 1e-50 to 1e20, and in (0, 1).
     data_norm : float
         Euclidean norm to which rows are clipped. Must be given, and chosen without the data.
     bounds : tuple of float
         Lowest and highest label; labels outside are clipped. Must be given as well.
     rho : float, default=0.05
-        Probability, in (0, 1), with which the noise may pass the bound that the penalty covers.
+        Probability, in (1e-100, 1), with which the noise may pass the bound that the penalty
+        covers.
     neighboring : {"add_remove", "replace_one"}, default="add_remove"
     fit_intercept : bool, default=True
         Whether to fit a constant; False fixes it to the middle of the label bounds.
@@ -157,8 +158,8 @@ class AdaSSPRegressor(ClippedLinearRegressor):
         AdaSSPRegressor
         """
         check_neighboring(self.neighboring)
-        budget = check_positive("epsilon", self.epsilon), check_probability("delta", self.delta)
-        rho = check_interval("rho", self.rho, 0.0, 1.0)
+        budget = check_epsilon(self.epsilon), check_probability("delta", self.delta)
+        rho = check_interval("rho", self.rho, 1e-100, 1.0)
         unit, labels = self._unit_records(X, y)
         d = unit.shape[1]
         alone, together = three_releases(d, self.neighboring)

@@ -12,11 +12,12 @@ from dplit._base import RandomState, spawn_generators, whole
 from dplit._bounds import stated_norm
 from dplit._checks import (
     Neighboring,
+    check_epsilon,
     check_flag,
     check_integer,
     check_neighboring,
-    check_positive,
     check_probability,
+    check_scale,
     quiet,
     warn_caller,
 )
@@ -74,7 +75,7 @@ class NoisyGradientClassifier(
     Parameters
     ----------
     epsilon, delta : float, default=1.0 and 1e-5
-        In (0, inf) and (0, 1).
+        From 1e-50 to 1e20, and in (0, 1).
     data_norm : float
         Euclidean norm to which rows are clipped. Must be given, and chosen without the data.
     steps : int or None, default=None
@@ -233,13 +234,11 @@ class NoisyGradientClassifier(
     def _schedule(self, n_records: int, k: int, spread: NDArray[np.float64]) -> Schedule:
         """Return what a descent does, from public numbers; warn of noise."""
         check_neighboring(self.neighboring)
-        check_positive("epsilon", self.epsilon)
+        check_epsilon(self.epsilon)
         check_probability("delta", self.delta)
         n = public_number(n_records, self.neighboring, self.public_size)
         moved = 1.0 if self.neighboring == "add_remove" else 2.0
-        clips = (
-            _CLIPS if self.clip is None else (check_positive("clip", self.clip), float(self.clip))
-        )
+        clips = _CLIPS if self.clip is None else (check_scale("clip", self.clip), float(self.clip))
         clip, time = descent_schedule(
             length=_LENGTH,
             n_records=n,
@@ -248,7 +247,7 @@ class NoisyGradientClassifier(
             noise=gaussian_sigma(epsilon=self.epsilon, delta=self.delta, sensitivity=moved),
             spread=np.repeat(spread / k, k - 1),
         )
-        rate = check_positive("learning_rate", self.learning_rate)
+        rate = check_scale("learning_rate", self.learning_rate)
         if self.steps is not None:
             steps = check_integer("steps", self.steps)
             return Schedule(clip, steps, rate, 0.0, n, self.neighboring)

@@ -21,12 +21,15 @@ from scipy.stats import norm
 
 from dplit._base import spawn_generators
 from dplit._checks import (
+    check_between,
     check_choice,
+    check_epsilon,
     check_integer,
     check_positive,
     check_probability,
     check_real_array,
     check_rng,
+    check_scale,
     quiet,
 )
 from dplit._numerics.clipping import clip_rows
@@ -115,21 +118,18 @@ def smallest_regularization(
     >>> round(smallest_regularization(n_records=100, epsilon=1.0, data_norm=1.0), 6)
     0.001927
     """
-    curvature = _curvature(
-        check_choice("loss", loss, _LOSSES), check_positive("smoothing", smoothing)
-    )
-    growth = math.expm1(min(check_positive("epsilon", epsilon) / 2.0, 700.0))
+    curvature = _curvature(check_choice("loss", loss, _LOSSES), check_scale("smoothing", smoothing))
+    growth = math.expm1(min(check_epsilon(epsilon) / 2.0, 700.0))
     norm2 = check_positive("data_norm", data_norm) ** 2
     return curvature * norm2 / (2.0 * check_integer("n_records", n_records) * growth)
 
 
 def check_delta(delta: float) -> float:
     """Return a delta in [0, 1/2)."""
-    if delta == 0.0:
-        return 0.0
-    if check_probability("delta", delta) >= 0.5:
+    number = check_probability("delta", delta, zero=True)
+    if number >= 0.5:
         raise ValueError(f"delta must be below 1/2, got delta={delta!r}")
-    return float(delta)
+    return number
 
 
 def _excess_delta(mu: float, epsilon: float) -> float:
@@ -390,11 +390,11 @@ def objective_perturbation(
     labels = check_real_array("y", y, 1)
     if labels.shape != (len(rows),):
         raise ValueError(f"y must hold {len(rows)} labels -1 or +1, got shape {labels.shape}")
-    (n, d), h = rows.shape, check_positive("smoothing", smoothing)
+    (n, d), h = rows.shape, check_scale("smoothing", smoothing)
     least = smallest_regularization(
         n_records=n, epsilon=epsilon, data_norm=r, loss=loss, smoothing=h
     )
-    used = max(check_positive("regularization", regularization), least)
+    used = max(check_between("regularization", regularization, 1e-100, 1e100), least)
     hidden = _SOLVER_SHARE * min(epsilon, 1.0)
     penalty, curvature = 2.0 * used * n, _curvature(loss, h) * r**2
     noise = objective_noise(

@@ -14,9 +14,10 @@ from dplit._base import RandomState, spawn_generators, whole
 from dplit._bounds import stated_norm
 from dplit._checks import (
     check_choice,
+    check_epsilon,
     check_flag,
     check_integer,
-    check_positive,
+    check_scale,
     quiet,
     warn_caller,
 )
@@ -128,9 +129,9 @@ class ObjectivePerturbationClassifier(ClippedLinearClassifier):
         numbers alone. Whatever is less than the mechanism demands is raised to that. Choosing it by
         looking at the data is not covered.
     smoothing : float, default=0.5
-        Half width of the parabola, positive; ``"logistic"`` takes no notice of it.
+        Half width of the parabola, from 1e-50 to 1e50; ``"logistic"`` takes no notice of it.
     epsilon : float, default=1.0
-        Privacy budget, in (0, inf).
+        Privacy budget, from 1e-50 to 1e20.
     delta : float, default=0.0
         0 for a pure guarantee by noise of gamma-distributed length; in (0, 1/2) for Gaussian noise,
         which in more than a few columns is far less.
@@ -253,8 +254,10 @@ class ObjectivePerturbationClassifier(ClippedLinearClassifier):
         only_replacement(self.neighboring, "the number of records enters the noise and is public")
         stated_norm(self.data_norm)
         check_choice("loss", self.loss, ("logistic", "huberised_hinge"))
-        check_positive("smoothing", self.smoothing)
-        check_positive("epsilon", self.epsilon)
+        check_scale("smoothing", self.smoothing)
+        if self.regularization is not None:
+            check_scale("regularization", self.regularization)
+        check_epsilon(self.epsilon)
 
     def _fit(
         self, records: NDArray[np.float64], classes: NDArray[Any], places: NDArray[np.intp]
@@ -273,7 +276,7 @@ class ObjectivePerturbationClassifier(ClippedLinearClassifier):
                 smoothing=smoothing,
             )
         else:
-            penalty = check_positive("regularization", self.regularization)
+            penalty = float(self.regularization)
         fitted = objective_perturbation(
             unit,
             signs_of(places),

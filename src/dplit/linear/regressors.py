@@ -13,7 +13,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from dplit._base import RandomState, spawn_generators, whole
 from dplit._bounds import stated_ends, stated_norm
-from dplit._checks import Neighboring, check_neighboring, check_positive, quiet, warn_caller
+from dplit._checks import (
+    Neighboring,
+    check_epsilon,
+    check_flag,
+    check_neighboring,
+    check_positive,
+    check_scale,
+    quiet,
+    warn_caller,
+)
 from dplit._numerics.clipping import clip_rows, silenced
 from dplit._predictors import LinearRegressor
 from dplit._records import labelled_records
@@ -53,6 +62,7 @@ class ClippedLinearRegressor(LinearRegressor):
 
     def _limits(self) -> tuple[float, float, float]:
         """Return row norm, middle and half width of the label bounds; both must be stated."""
+        check_flag("fit_intercept", self.fit_intercept)
         norm, (low, high) = stated_norm(self.data_norm), stated_ends(self.bounds)
         return norm, low / 2 + high / 2, high / 2 - low / 2
 
@@ -114,7 +124,7 @@ class SufficientStatisticsRegressor(ClippedLinearRegressor):
     Parameters
     ----------
     epsilon, delta : float, default=1.0 and 1e-5
-        In (0, inf) and (0, 1).
+        From 1e-50 to 1e20, and in (0, 1).
     data_norm : float
         Euclidean norm to which rows are clipped. Must be given, and chosen without the data.
     bounds : tuple of float
@@ -197,9 +207,9 @@ class SufficientStatisticsRegressor(ClippedLinearRegressor):
         -------
         SufficientStatisticsRegressor
         """
+        check_epsilon(self.epsilon)
+        penalty = self._unit_penalty()
         unit, labels = self._unit_records(X, y)
-        norm, _, _ = self._limits()
-        squared = norm**2 * (2.0 if self.fit_intercept else 1.0)
         moments = sufficient_statistics(
             unit,
             labels,
@@ -208,7 +218,7 @@ class SufficientStatisticsRegressor(ClippedLinearRegressor):
             data_norm=1.0,
             label_bound=1.0,
             neighboring=self.neighboring,
-            alpha=None if self.alpha is None else check_positive("alpha", self.alpha) / squared,
+            alpha=penalty,
             rng=spawn_generators(self.random_state, 1)[0],
         )
         if self.alpha is None:  # from the noise alone, and the solution from the release
@@ -219,6 +229,20 @@ class SufficientStatisticsRegressor(ClippedLinearRegressor):
                 warn_of_noise(f"about {max(2 * weight, 0):.0f} records (released with noise)")
         return self._publish(moments)
 
+    def _unit_penalty(self) -> float | None:
+        """Return the stated penalty in unit bounds; solutions at it are floats."""
+        if self.alpha is None:
+            return None
+        norm = self._limits()[0]
+        alpha = check_positive("alpha", self.alpha)
+        unit = alpha / (norm**2 * (2.0 if self.fit_intercept else 1.0))
+        if not 1e-50 <= unit <= 1e50:
+            raise ValueError(
+                "alpha must be between 1e-50 and 1e50 times data_norm^2 (twice that with an "
+                f"intercept), got alpha={self.alpha!r} at data_norm={norm:g}"
+            )
+        return unit
+
 
 class NoisyGradientRegressor(ClippedLinearRegressor):
     """Private linear regression by noisy full-batch gradient descent on the squared loss.
@@ -226,7 +250,7 @@ class NoisyGradientRegressor(ClippedLinearRegressor):
     Parameters
     ----------
     epsilon, delta : float, default=1.0 and 1e-5
-        In (0, inf) and (0, 1).
+        From 1e-50 to 1e20, and in (0, 1).
     data_norm : float
         Euclidean norm to which rows are clipped. Must be given, and chosen without the data.
     bounds : tuple of float
@@ -354,6 +378,9 @@ class NoisyGradientRegressor(ClippedLinearRegressor):
     def _schedule(self, n_records: int, d: int) -> tuple[float, int]:
         """Return clipping norm and steps, from public numbers; warn where these are too few."""
         check_neighboring(self.neighboring)
+        check_epsilon(self.epsilon)
+        check_flag("average", self.average)
+        rate = check_scale("learning_rate", self.learning_rate)
         n = public_number(n_records, self.neighboring, self.public_size)
         moved = 1.0 if self.neighboring == "add_remove" else 2.0
         noise = gaussian_sigma(epsilon=self.epsilon, delta=self.delta, sensitivity=moved)
@@ -361,10 +388,10 @@ class NoisyGradientRegressor(ClippedLinearRegressor):
         if self.clip is None:
             clip = min(max(reach / _AMPLE, _CLIPS[0]), _CLIPS[1])
         else:
-            clip = check_positive("clip", self.clip)
+            clip = check_scale("clip", self.clip)
         if self.steps is not None:
             return clip, self.steps
-        time, rate = reach / clip, check_positive("learning_rate", self.learning_rate)
+        time = reach / clip
         if time < max(_SHORTEST, 4.0 / clip):
             warn_of_noise(f"{n} records with {d} coefficients")
         return clip, min(max(math.ceil(time / rate), 1), _MOST_STEPS)

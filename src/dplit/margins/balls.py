@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dplit._checks import Array, check_at_least, check_positive, check_real_array
+from dplit._checks import Array, check_at_least, check_positive, check_real_array, check_scale
 from dplit._numerics.clipping import clip_rows
 from dplit._numerics.exact import grid_rows
 
@@ -38,13 +38,10 @@ def check_geometry(margin: float, radius: float, data_norm: float) -> Ball:
     products and quotients would leave float64.
     """
     values = (
-        check_positive("margin", margin),
-        check_positive("radius", radius),
-        check_positive("data_norm", data_norm),
+        check_scale("margin", margin),
+        check_scale("radius", radius),
+        check_scale("data_norm", data_norm),
     )
-    for name, value in zip(("margin", "radius", "data_norm"), values, strict=True):
-        if not 1e-50 <= value <= 1e50:
-            raise ValueError(f"{name} must be between 1e-50 and 1e50, got {name}={value!r}")
     limit = values[1] * values[2]
     if values[0] > limit * (1 + 1e-12):
         raise ValueError(f"margin must be at most radius * data_norm = {limit:g}, got {margin=!r}")

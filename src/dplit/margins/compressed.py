@@ -16,8 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from dplit._checks import (
     Array,
     check_choice,
+    check_epsilon,
     check_integer,
-    check_positive,
+    check_interval,
     check_probability,
     check_real_array,
     check_rng,
@@ -53,8 +54,8 @@ def printed_dimension(*, n_samples: int, epsilon: float, delta: float, beta: flo
     793
     """
     m = check_integer("n_samples", n_samples)
-    delta, beta = check_probability("delta", delta), check_probability("beta", beta)
-    size = check_positive("epsilon", epsilon) * m * math.log(m / beta)
+    delta, beta = check_probability("delta", delta), check_interval("beta", beta, 1e-100, 1.0)
+    size = check_epsilon(epsilon) * m * math.log(m / beta)
     return max(1, round(size / (math.pow(math.log(1 / delta), 1.5) * math.log(1 / beta))))
 
 

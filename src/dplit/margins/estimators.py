@@ -11,11 +11,14 @@ from numpy.typing import ArrayLike
 from dplit._base import RandomState, spawn_generators, whole
 from dplit._bounds import stated_norm
 from dplit._checks import (
+    check_between,
     check_choice,
+    check_epsilon,
     check_flag,
     check_integer,
-    check_positive,
+    check_interval,
     check_probability,
+    check_scale,
     quiet,
     warn_caller,
 )
@@ -42,6 +45,9 @@ _MARGIN = 1.0 / 32.0
 #: Share of epsilon that a choice of the margin keeps; the candidates share the rest.
 _SHARE = 0.2
 
+#: Margins of a grid, each a quarter of the one before.
+_MOST_MARGINS = 100
+
 #: From this number of records times level over the root of the columns on an intercept pays.
 _AMPLE = 400.0
 
@@ -63,6 +69,11 @@ def _warn_if_noise_rules(
         )
 
 
+def _check_reach(radius: float, data_norm: float, share: float) -> None:
+    """Refuse lengths of which the least margin, that share of their product, is too short."""
+    check_between("radius * data_norm", radius * data_norm, 1e-50 / share, 1e50)
+
+
 def _planned(
     model: Any, shape: tuple[int, ...], data_norm: float, inflation: float, **told: Any
 ) -> LearningPlan:
@@ -70,12 +81,15 @@ def _planned(
 
     The grid is :math:`4^{-j}\Lambda r`, j = 1, ..., ``n_margins``; a fifth of epsilon chooses.
     """
-    margin, radius, share = model.margin, check_positive("radius", model.radius), 0.0
+    margin, radius, share = model.margin, check_scale("radius", model.radius), 0.0
     if isinstance(margin, str):
         check_choice("margin", margin, ("private",))
         size, share = 2 * model.n_margins + 1, _SHARE
+        _check_reach(radius, data_norm, 0.25**model.n_margins)
         grid = margin_grid(radius=radius, data_norm=data_norm, size=size)[2::2].tolist()
     else:
+        if margin is None:
+            _check_reach(radius, data_norm, _MARGIN)
         grid = [radius * data_norm * _MARGIN if margin is None else margin]
     balls = [check_geometry(rho, radius, data_norm).inflated(inflation) for rho in grid]
     return plan_learning(
@@ -95,7 +109,7 @@ class PrivateMarginClassifier(ClippedLinearClassifier):
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy budget, positive.
+        Privacy budget, from 1e-50 to 1e20.
     delta : float, default=1e-6
         In (0, 1). Neither delta < 1/m nor epsilon <= log(1/delta) is needed: the noise is
         calibrated to the exact Gaussian profile.
@@ -124,12 +138,13 @@ class PrivateMarginClassifier(ClippedLinearClassifier):
         accuracy, from the number of records, the dimension and the budget; 100 to 400 if
         accelerated, else 100 to 2000.
     n_margins : int, default=3
-        Margins of the grid for ``margin="private"``.
+        Margins of the grid for ``margin="private"``, at most 100.
     fit_intercept : bool or None, default=None
         Whether to add a constant coordinate ``data_norm`` to every record, which lengthens the
         noise by the root of 2. None: where :math:`m\mu\ge400\sqrt d`, see the notes.
     beta : float, default=0.05
-        Failure probability of the accuracy guarantees; privacy does not depend on it.
+        Failure probability of the accuracy guarantees, in (1e-100, 1); privacy does not depend on
+        it.
     classes : tuple or None, default=None
         The two labels, first the negative one. A record with another label, or without one,
         contributes nothing. None takes them from the data, as public.
@@ -218,16 +233,16 @@ class PrivateMarginClassifier(ClippedLinearClassifier):
         self.random_state = random_state
 
     def _check_parameters(self) -> float:
-        check_positive("epsilon", self.epsilon)
+        check_epsilon(self.epsilon)
         check_probability("delta", self.delta)
         check_choice("solver", self.solver, get_args(Solver))
-        check_positive("inflation", self.inflation)
+        check_scale("inflation", self.inflation)
         if self.n_steps is not None:
             check_integer("n_steps", self.n_steps)
-        check_integer("n_margins", self.n_margins)
+        check_integer("n_margins", self.n_margins, maximum=_MOST_MARGINS)
         if self.fit_intercept is not None:
             check_flag("fit_intercept", self.fit_intercept)
-        check_probability("beta", self.beta)
+        check_interval("beta", self.beta, 1e-100, 1.0)
         if self.projection is not None:
             check_choice("projection", self.projection, get_args(_Projection))
         return stated_norm(self.data_norm)

@@ -9,13 +9,21 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from dplit._base import RandomState, spawn_generators, whole
-from dplit._checks import check_at_least, check_integer, check_positive, check_probability, quiet
+from dplit._checks import (
+    check_at_least,
+    check_epsilon,
+    check_integer,
+    check_positive,
+    check_probability,
+    check_scale,
+    quiet,
+)
 from dplit._numerics.clipping import silenced
 from dplit._predictors import SignClassifier, feature_scores, signs_of
 from dplit._records import classified_records
 from dplit._statements import only_replacement, state_guarantee
 from dplit.margins.compressed import learn
-from dplit.margins.estimators import _planned, _warn_if_noise_rules
+from dplit.margins.estimators import _MOST_MARGINS, _planned, _warn_if_noise_rules
 from dplit.margins.feature_maps import DirectFeatures, _direct_features
 from dplit.margins.plans import LearningPlan
 from dplit.margins.streamed import StreamedProjection, streamed_projection
@@ -50,14 +58,14 @@ class PrivateKernelMarginClassifier(
         ``radius / 4^j`` by the number of training errors, with a fifth of epsilon (the candidates
         share the rest).
     n_margins : int, default=3
-        Number of candidates of the private choice, j = 1, 2, ...
+        Number of candidates of the private choice, j = 1, 2, ..., at most 100.
     radius : float, default=1.0
         The paper's Lambda: norm of the predictors with which the result competes.
     n_steps : int or None, default=None
         Steps of accelerated noisy full-batch gradient descent. None: as many as it takes for noise
         to be what limits the accuracy, from public numbers alone; 100 to 400.
     epsilon : float, default=1.0
-        Privacy budget, in (0, inf).
+        Privacy budget, from 1e-50 to 1e20.
     delta : float, default=1e-5
         In (0, 1).
     classes : tuple or None, default=None
@@ -151,11 +159,11 @@ class PrivateKernelMarginClassifier(
         check_integer("n_components", self.n_components)
         if self.n_frequencies is not None:
             check_integer("n_frequencies", self.n_frequencies)
-        radius = check_positive("radius", self.radius)
+        radius = check_scale("radius", self.radius)
         if isinstance(self.margin, str):
             if self.margin != "private":
                 raise ValueError(f"margin must be a number or 'private', got {self.margin!r}")
-            check_integer("n_margins", self.n_margins)
+            check_integer("n_margins", self.n_margins, maximum=_MOST_MARGINS)
         elif self.margin is not None and check_positive("margin", self.margin) > radius:
             raise ValueError(
                 f"margin must be at most radius = {radius:g}: no predictor of the ball has a "
@@ -164,7 +172,7 @@ class PrivateKernelMarginClassifier(
         check_at_least("inflation", self.inflation, 1.0)
         if self.n_steps is not None:
             check_integer("n_steps", self.n_steps)
-        check_positive("epsilon", self.epsilon)
+        check_epsilon(self.epsilon)
         check_probability("delta", self.delta)
         only_replacement(self.neighboring, "the number of records is public")
 

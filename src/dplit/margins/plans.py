@@ -14,7 +14,14 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from dplit._checks import Array, check_choice, check_integer, check_positive, check_probability
+from dplit._checks import (
+    Array,
+    check_choice,
+    check_integer,
+    check_interval,
+    check_positive,
+    check_probability,
+)
 from dplit._numerics.rounding import round_down
 from dplit.accounting import gdp_budget
 from dplit.margins.balls import Ball, check_geometry
@@ -188,7 +195,7 @@ class BoostedPlan:
 
 def _boosting_runs(beta: float) -> int:
     r"""Number of runs :math:`M=\lceil\log_2(2/\beta)\rceil`, so that :math:`2^{-M}\le\beta/2`."""
-    return math.ceil(math.log2(2.0 / check_probability("beta", beta)))
+    return math.ceil(math.log2(2.0 / check_interval("beta", beta, 1e-100, 1.0)))
 
 
 def plan_boosted(

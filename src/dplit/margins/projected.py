@@ -29,11 +29,13 @@ from dplit._base import RandomState, spawn_generators, whole
 from dplit._bounds import stated_norm
 from dplit._checks import (
     Array,
+    check_epsilon,
     check_flag,
     check_integer,
     check_interval,
     check_positive,
     check_probability,
+    check_scale,
     quiet,
     warn_caller,
 )
@@ -84,7 +86,7 @@ def pure_components(
     m, d = check_integer("n_samples", n_samples), check_integer("n_features", n_features)
     rho = check_probability("margin", margin, one=True)
     kept = 1.0 - 2.0 * (check_interval("flips", flips, 0.0, 0.5) if flips else 0.0)
-    k = max(_FEWEST, round(rho * m * check_positive("epsilon", epsilon) * kept / 2.0))
+    k = max(_FEWEST, round(rho * m * check_epsilon(epsilon) * kept / 2.0))
     return k if 2 * k < d else d
 
 
@@ -121,7 +123,7 @@ class ProjectedObjectiveClassifier(ClippedLinearClassifier):
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy budget, in (0, inf).
+        Privacy budget, from 1e-50 to 1e20.
     delta : float, default=0.0
         In [0, 1/2). With 0 the noise is pure, above it is normal.
     margin : float or None, default=None
@@ -270,7 +272,7 @@ class ProjectedObjectiveClassifier(ClippedLinearClassifier):
         -------
         ProjectedObjectiveClassifier
         """
-        norm, epsilon = stated_norm(self.data_norm), check_positive("epsilon", self.epsilon)
+        norm, epsilon = stated_norm(self.data_norm), check_epsilon(self.epsilon)
         delta = check_delta(self.delta)
         rho, lifts = self._margin(norm), check_flag("fit_intercept", self.fit_intercept)
         records, self.classes_, places = classified_records(self, X, y, self.classes)
@@ -320,7 +322,7 @@ class ProjectedObjectiveClassifier(ClippedLinearClassifier):
     def _penalty(self, m: int, k: int) -> float:
         """Penalty from public numbers, never below the mechanism's own rules."""
         if self.regularization is not None:
-            return check_positive("regularization", self.regularization)
+            return check_scale("regularization", self.regularization)
         told: Any = {"n_records": m, "loss": "huberised_hinge", "smoothing": CORNER}
         least = smallest_regularization(epsilon=self.epsilon, data_norm=1.0, **told)
         wanted = max(_PENALTY * _half_length(k, self.epsilon, self.delta) / m, least)

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import accuracy_score, r2_score
 
-from dplit._checks import check_integer, check_positive, check_probability
+from dplit._checks import check_epsilon, check_integer, check_probability
 from dplit.advice.engine import Recommendation
 from dplit.advice.tables import ranked, recommend
 from dplit.streams import stream
@@ -355,7 +355,7 @@ def explore(
         decimal=decimal,
         thousands=thousands,
     )
-    budgets = tuple(check_positive("epsilons", epsilon) for epsilon in epsilons)
+    budgets = tuple(check_epsilon(epsilon, "epsilons") for epsilon in epsilons)
     if not budgets or check_probability("delta", delta) >= 0.5:
         rule = "epsilons must hold a number and delta be below 1/2"
         raise ValueError(f"{rule}, got epsilons={epsilons!r}, delta={delta!r}")

@@ -9,13 +9,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from dplit._base import fitting, spawn_generators
-from dplit._checks import (
-    check_interval,
-    check_neighboring,
-    check_positive,
-    check_probability,
-    quiet,
-)
+from dplit._checks import check_epsilon, check_interval, check_neighboring, check_probability, quiet
 from dplit._numerics.exact import gram_rounding, grid_rows
 from dplit._statements import state_guarantee
 from dplit.linear.adaptive import LEAST_PENALTY, AdaSSPRegressor, budget_of, three_releases
@@ -81,10 +75,9 @@ def _release(
 
 def _fit_moments(model: SufficientStatisticsRegressor, summary: Summary) -> PrivateMoments:
     """Return the release of `SufficientStatisticsRegressor.fit`, and warn as it does."""
-    epsilon = check_positive("epsilon", model.epsilon)
+    epsilon = check_epsilon(model.epsilon)
     delta = check_probability("delta", model.delta)
-    squared = model._limits()[0] ** 2 * (2.0 if model.fit_intercept else 1.0)
-    given = None if model.alpha is None else check_positive("alpha", model.alpha) / squared
+    given = model._unit_penalty()
     (rng,) = spawn_generators(model.random_state, 1)
     moments = _release(
         summary, epsilon=epsilon, delta=delta, neighboring=model.neighboring, alpha=given, rng=rng
@@ -97,8 +90,8 @@ def _fit_moments(model: SufficientStatisticsRegressor, summary: Summary) -> Priv
 
 def _fit_adaptive(model: AdaSSPRegressor, summary: Summary) -> PrivateMoments:
     """Return the releases of `AdaSSPRegressor.fit`; the k records of a person move each k times."""
-    budget = check_positive("epsilon", model.epsilon), check_probability("delta", model.delta)
-    rho = check_interval("rho", model.rho, 0.0, 1.0)
+    budget = check_epsilon(model.epsilon), check_probability("delta", model.delta)
+    rho = check_interval("rho", model.rho, 1e-100, 1.0)
     d, each = len(summary.gram) - 1, summary.facts.rows_each or 1
     alone, together = (each * moved for moved in three_releases(d, model.neighboring))
     sigma = gaussian_sigma(

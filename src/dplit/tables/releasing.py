@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dplit._base import RandomState
-from dplit._checks import check_positive, check_probability
+from dplit._checks import check_epsilon, check_probability
 from dplit.audit import ledger
 from dplit.tables._chunks import TableError
 from dplit.tables._folders import _public, writing
@@ -118,7 +118,7 @@ def release(
     """
     found, chosen = mechanism(name, facts.task), _plain(settings or {})
     epsilon, delta = (
-        check_positive("epsilon", epsilon),
+        check_epsilon(epsilon),
         check_probability("delta", delta, zero=True),
     )
     _check_agrees(problem, facts)
