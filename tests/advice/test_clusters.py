@@ -371,5 +371,5 @@ def test_advice_reads_as_text() -> None:
 
 @pytest.mark.parametrize("delta", [None, "x", 1e-15, 0.5])
 def test_a_delta_that_is_none_is_named(delta: Any) -> None:
-    with pytest.raises((TypeError, ValueError), match="^delta must be"):
+    with pytest.raises((TypeError, ValueError), match=r"^delta must be"):
         recommend(n=1000, d=2, k=3, epsilon=1.0, delta=delta)

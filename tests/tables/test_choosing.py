@@ -232,6 +232,7 @@ def test_without_a_state_the_statement_does_not_void_itself() -> None:
 
 WRONG: dict[str, dict[str, Any]] = {
     "epsilon": {"epsilon": 0.0},
+    r"epsilon must be between 1e-48 and 1e\+20, got epsilon=1e-50": {"epsilon": 1e-50},
     "delta must be below 1/2": {"delta": 0.5},
     "held must be": {"held": 1.0},
     "candidates must be two different names": {"candidates": ("additive",)},

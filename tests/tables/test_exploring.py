@@ -5,10 +5,18 @@ from __future__ import annotations
 import math
 import re
 import warnings
+from collections.abc import Callable
+from datetime import date, timedelta
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import dask.dataframe
 import numpy as np
+import pandas as pd
+import polars
+import pyarrow as pa
 import pytest
 from matplotlib.figure import Figure
 from sklearn.dummy import DummyRegressor
@@ -21,6 +29,8 @@ from dplit.tables._chunks import TableError
 from dplit.tables.exploring import Exploration, explore
 from dplit.tables.facts import load_problem, state_facts
 from dplit.tables.mechanisms import MECHANISMS, TableMechanism, mechanism
+from tests.tables.test_boundary import NO_TABLES, SECRET, chain_of
+from tests.tables.test_sources import FRAMES
 
 EPSILONS = (0.3, 3.0)
 
@@ -301,3 +311,170 @@ def test_what_is_missing_or_wrong_is_told() -> None:
     ):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             regression(**wrong)
+
+
+# Odd tables: what comes of each is a view or an error with a rule, and no error has a cell.
+
+_N, _MARK = 20, 7391.8246
+
+
+def small(**changes: Any) -> dict[str, Any]:
+    """Return columns of which each may be odd."""
+    ends = np.linspace(0.0, 1.0, _N).tolist()
+    return {"x": ends, "side": ["left", "right"] * (_N // 2), "y": ends} | changes
+
+
+def _csv(separator: str = ",", end: str = "\n", more: str = "", names: str = "x,side,y") -> str:
+    rows = (separator.join(map(str, row)) for row in zip(*small().values(), strict=True))
+    return end.join([names.replace(",", separator), *rows]) + end + more
+
+
+def _one(value: Any) -> list[Any]:
+    """Return a column of that value alone but for the last, so that it agrees somewhere."""
+    return [value] * (_N - 1)
+
+
+#: All values of a column, or all but the last.
+CELLS: dict[str, Any] = {
+    "texts": [SECRET] * _N,
+    "texts of numbers": ["0.5"] * _N,
+    "one text": [*_one(0.5), SECRET],
+    "one number": [*_one(SECRET), "0.5"],
+    "None": [None] * _N,
+    "NaN": [math.nan] * _N,
+    "infinite": [math.inf] * _N,
+    "beyond the floats": [10**400] * _N,
+    "one beyond the floats": [*_one(0.5), 10**400],
+    "of both signs": [1e308, -1e308] * (_N // 2),
+    "smallest": [5e-324] * _N,
+    "constant": [0.5] * _N,
+    "lists": [[_MARK]] * _N,
+    "mappings": [{"a": _MARK}] * _N,
+    "bytes": [b"0.5"] * _N,
+    "broken bytes": [b"\xff" + SECRET.encode()] * _N,
+    "half of a sign": ["\ud800" + SECRET] * _N,
+    "decimals": [Decimal("0.5")] * _N,
+    "signals": [Decimal("sNaN")] * _N,
+    "fractions": [Fraction(1, 3)] * _N,
+    "complex": [_MARK + 1j] * _N,
+    "days": [date(2020, 1, 2)] * _N,
+    "durations": [timedelta(1)] * _N,
+    "periods": pd.period_range("2020", periods=_N),
+    "intervals": pd.interval_range(0, _N),
+    "moments": pd.date_range("2020", periods=_N, tz="UTC"),
+    "sparse": pd.Series(np.arange(_N) % 2, dtype="Sparse[int]"),
+    "categories": pd.Categorical([SECRET] * _N),
+    "mixed": [1, "2", None, 2.5, b"1", True, Decimal(1), date(2020, 1, 1), SECRET, {}] * 2,
+    "two axes": np.full((_N, 2), _MARK),
+    "one number alone": _MARK,
+    "one text alone": SECRET,
+    "too few": [_MARK] * (_N - 1),
+    **{
+        kind: np.arange(_N).astype(kind) % np.array(2, kind)
+        for kind in ("int8", "uint64", "float16", "float32", "longdouble")
+    },
+    **{kind: np.arange(_N).astype(kind) for kind in ("bool", "M8[ns]", "m8[s]", "U9", "S9")},
+    **{f"pandas' {kind}": pd.Series([0, 1] * 10).astype(kind) for kind in ("Int8", "Float32")},
+    **{f"pandas' {kind}": pd.Series(["0"] * _N).astype(kind) for kind in ("string", "category")},
+}
+
+#: Whole tables, in memory or in a file.
+WHOLE: dict[str, Callable[[Path], Any]] = {
+    **{f"a frame, {name}": lambda _, kind=kind: kind(small()) for name, kind in FRAMES.items()},
+    "a lazy frame": lambda _: polars.DataFrame(small()).lazy(),
+    "a series": lambda _: pd.Series([_MARK], name="x"),
+    "a series of dask": lambda _: dask.dataframe.from_pandas(pd.Series([_MARK]), npartitions=1),
+    "chunks of pyarrow": lambda _: pa.chunked_array([[_MARK]]),
+    "a batch of pyarrow": lambda _: pa.table(small()).to_batches()[0],
+    "a reader of pyarrow": lambda _: pa.table(small()).to_reader(),
+    "groups": lambda _: pd.DataFrame(small()).groupby("side"),
+    "an array": lambda _: np.full((_N, 3), _MARK),
+    "records": lambda _: [{"x": _MARK, "side": SECRET}] * _N,
+    "another column": lambda _: small(z=[_MARK] * _N),
+    "a name that is a number": lambda _: small() | {7391.8246: [1] * _N},
+    "a name that is a tuple": lambda _: pd.DataFrame({("x", SECRET): [_MARK] * _N}),
+    "the same names": lambda _: pd.concat([pd.DataFrame(small())] * 2, axis=1),
+    "the same index": lambda _: pd.DataFrame(small(), index=[0] * _N),
+    "labels at the end": lambda _: small(y=[None] * 9 + [0.5] * 11),
+    "no file": lambda folder: folder / "a.csv",
+    "an empty folder": lambda folder: folder,
+    **{
+        f"a file, {name}": lambda folder, file=file, content=content: _written(
+            folder / file, content
+        )
+        for name, (file, content, _) in NO_TABLES.items()
+    },
+    **{
+        f"a file in {code}": lambda folder, code=code: _written(
+            folder / "a.csv", _csv().encode(code)
+        )
+        for code in ("utf-8-sig", "utf-16", "utf-16-le", "utf-32", "cp1252", "cp037")
+    },
+    **{
+        f"a file, {name}": lambda folder, content=content: _written(
+            folder / "a.csv", content.encode("latin-1")
+        )
+        for name, content in {
+            "Windows": _csv(end="\r\n"),
+            "Macintosh": _csv(end="\r"),
+            "empty lines": _csv(end="\n\n"),
+            "blanks": _csv(separator=" "),
+            "tildes": _csv(separator="~"),
+            "too few and too many fields": _csv(more=f"{SECRET}\n{SECRET},left,1,{SECRET}\n"),
+            "a zero": _csv(more=f"{SECRET}\0,left,0.5\n"),
+            "another encoding": _csv(more=f"\xff{SECRET},left,0.5\n"),
+            "a long field": _csv(more=f"{SECRET * 40_000},left,0.5\n"),
+            "a late quote": _csv(more=f'"{SECRET},left,0.5\n'),
+            "no names ": _csv(names=f"0.5,{SECRET},7391.8246"),
+            "one name twice": _csv(names="x,x,y"),
+            "no name": _csv(names="x,side,y,"),
+            "names alone": "x,side,y\n",
+            "nothing": "",
+        }.items()
+    },
+}
+
+
+def _written(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
+
+
+def _viewed(table: Any, said: list[str]) -> None:
+    """Explore for either task; a view has numbers, an error a rule."""
+    bounds, sides = {"x": (0, 1), "y": (0, 1)}, ("left", "right")
+    rules: list[str] = []
+    for told in (
+        {"target": "y", "categories": {"side": sides}},
+        {"target": "side", "classes": sides},
+    ):
+        try:
+            found = explore(table, bounds=bounds, epsilons=(1.0,), n_splits=1, **told)
+        except TableError as error:
+            said.append(chain_of(error))
+            rules.append(str(error))
+            continue
+        said += [str(found), found._repr_html_()]
+        assert all(np.isfinite(v).all() for v in found.scores.values())
+        assert np.isfinite([found.trivial, *found.not_private.values()]).all()
+    assert all(re.search("must|needs|cannot|stated", rule) for rule in rules)
+
+
+@pytest.mark.parametrize("name", [*CELLS, *WHOLE])
+def test_an_odd_table_is_explored_or_refused_without_a_cell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Warnings are errors. Kills squares of labels that overflow in a score, the error of a
+    package about what only resembles its tables, and one that quotes a value.
+    """
+    monkeypatch.setattr(
+        exploring, "_applicable", lambda task, **_: [mechanism("noisy_gradient", task)]
+    )
+    said: list[str] = []
+    if name in WHOLE:
+        _viewed(WHOLE[name](tmp_path), said)
+    else:
+        for column in ("x", "side", "y"):
+            _viewed(small(**{column: CELLS[name]}), said)
+    assert said
+    assert not re.search(f"{SECRET}|7391", "".join(said))

@@ -11,16 +11,19 @@ from dplit.tables._parquet_files import _batches, _values
 
 def _frame(table: Any, size: int) -> tuple[list[str], Iterator[Chunk]]:
     """Return names and chunks of a table in memory, or of dask's, part by part."""
-    if hasattr(table, "partitions"):  # dask: each part is a frame of pandas
+    if hasattr(table, "partitions") and hasattr(
+        table, "columns"
+    ):  # dask: each part is a frame of pandas
         parts = (_frame(part.compute(), size)[1] for part in table.partitions)
         return list(map(named, table.columns)), (chunk for part in parts for chunk in part)
-    if hasattr(table, "to_batches"):  # pyarrow
+    counted = hasattr(table, "num_rows")  # a table or a batch of pyarrow's, and nothing lazy
+    if counted and hasattr(table, "to_batches"):
         names = list(map(named, table.schema.names))
         return names, _batches(names, table.to_batches(max_chunksize=size))
-    if hasattr(table, "schema") and hasattr(table, "num_rows"):  # one batch of pyarrow's records
+    if counted and hasattr(table, "schema"):  # one batch
         names = list(map(named, table.schema.names))
         return names, _batches(names, (table.slice(at, size) for at in range(0, len(table), size)))
-    if hasattr(table, "iloc"):  # pandas
+    if hasattr(table, "iloc") and hasattr(table, "columns"):  # pandas
         names = list(map(named, table.columns))
         return names, (
             {name: table.iloc[at : at + size, j].tolist() for j, name in enumerate(names)}

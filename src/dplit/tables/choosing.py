@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dplit._base import RandomState, spawn_generators
-from dplit._checks import check_epsilon, check_interval, check_probability
+from dplit._checks import check_between, check_interval, check_probability
 from dplit._statements import state_guarantee
 from dplit.advice.tables import ranked
 from dplit.audit import ledger
@@ -117,7 +117,7 @@ def choose(
     file, target, bounds, categories, classes, fill, ignore, task
         The table and what is public about it, as in :func:`~dplit.tables.exploring.explore`.
     epsilon, delta : float, default=1.0 and 1e-6
-        Budget of everything, from 1e-50 to 1e20 and in (0, 1/2).
+        Budget of everything, from 1e-48 to 1e20 and in (0, 1/2).
     candidates : sequence of str, optional
         Two or more names of mechanisms; by default the two of the rule.
     held : float, default=0.2
@@ -163,7 +163,7 @@ def choose(
     kind = task or ("classification" if classes is not None else "regression")
     if kind not in ("regression", "classification"):
         raise TableError(f"task must be regression or classification, got task={task!r}")
-    epsilon = check_epsilon(epsilon)
+    epsilon = check_between("epsilon", epsilon, 1e-48, 1e20)  # each fit has a share of it
     delta = check_probability("delta", delta)
     if delta >= 0.5:
         raise ValueError(f"delta must be below 1/2, got delta={delta!r}")

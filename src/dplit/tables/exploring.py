@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import accuracy_score, r2_score
 
+from dplit._bounds import LARGEST_INPUT
 from dplit._checks import check_epsilon, check_integer, check_probability
 from dplit.advice.engine import Recommendation
 from dplit.advice.tables import ranked, recommend
@@ -237,7 +238,11 @@ class _Scorer:
         known = np.isfinite(self.truth[rows])
         if known.sum() < 2:
             return float("nan")
-        return float(r2_score(self.truth[rows][known], predicted[known]))
+        truth, told = self.truth[rows][known], np.asarray(predicted)[known]
+        size = max(float(np.abs(truth).max()), float(np.abs(told).max()))
+        if size > LARGEST_INPUT:  # no square of it is a float; R2 has no unit
+            truth, told = truth / size, told / size
+        return float(r2_score(truth, told))
 
 
 def explore(
