@@ -229,7 +229,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("classes gradient", {"classes": ("a", "a")}, "classes must be two or more labels"),
     ("gradient", {"classes": ("a",)}, "classes must be two or more labels"),
     ("classes", {"classes": (0, 1, 2), "delta": 0.0}, "delta must be in"),
-    ("adassp", {"rho": 1.0}, r"rho must be in \(0, 1\), got rho=1.0"),
+    ("adassp", {"rho": 1.0}, r"rho must be in \(1e-100, 1\), got rho=1.0"),
     ("pca", {"n_components": 4}, "n_components must be at most 3, got n_components=4"),
     ("descent gradient", {"clip": 0.0}, "clip must be positive"),
     ("descent gradient", {"steps": 0}, "steps must be at least 1"),

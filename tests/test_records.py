@@ -513,10 +513,10 @@ def test_a_generator_of_bits_from_a_key_gives_streams_too() -> None:
 
 
 def test_a_budget_too_small_for_double_precision_is_refused_and_not_searched_for_ever() -> None:
-    with pytest.raises(ValueError, match="epsilon must be so large that double precision"):
-        objective_penalty(
-            n_records=100, dimension=3, epsilon=1e-200, delta=0.0, loss="logistic", smoothing=0.5
-        )
+    told: Any = {"n_records": 100, "dimension": 3, "delta": 0.0, "loss": "huberised_hinge"}
+    with pytest.raises(ValueError, match="epsilon must be between 1e-50 and"):
+        objective_penalty(epsilon=1e-200, smoothing=0.5, **told)
+    assert objective_penalty(epsilon=1e-50, smoothing=1e-50, **told) < 1e100
 
 
 def test_phases_need_two_records() -> None:
