@@ -162,6 +162,7 @@ def test_the_slowest_cells_are_named_by_their_sections() -> None:
     assert found == [("A", 3.0), ("B", 2.5), ("A", 2.0)]
 
 
+@pytest.mark.weekly
 def test_prose_runs_nothing_and_arrives_with_the_outputs_of_the_run(toy: Any) -> None:
     """Kills outputs at another cell, a text that stays old, a page unlike that of a fresh run; a
     preview of the last build's text, and one that runs for a word.
@@ -184,6 +185,7 @@ def test_prose_runs_nothing_and_arrives_with_the_outputs_of_the_run(toy: Any) ->
     assert toy.path("book/chapters/alpha.ipynb").read_bytes() == carried
 
 
+@pytest.mark.weekly
 def test_a_preview_tells_a_fault_until_it_is_mended_and_equals_a_site_from_nothing(
     toy: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -362,6 +362,7 @@ def test_what_was_archived_at_this_commit_is_not_run_again(
         assert ("at this commit" in told[0]) is skipped
 
 
+@pytest.mark.weekly
 @pytest.mark.build
 def test_paper_says_what_differs_and_keeps_an_archive_that_checked_more(toy: Any) -> None:
     """Also kills an archive without day or seed."""
@@ -398,6 +399,7 @@ except OSError as error:
 """
 
 
+@pytest.mark.weekly
 @pytest.mark.build
 def test_chapter_runs_beside_the_book_and_refuses_bad_parameters(toy: Any) -> None:
     """Also kills a run whose kernel reaches beyond this machine, and one that says all passed of a

@@ -104,6 +104,7 @@ def test_exercises_are_a_notebook_of_their_own(root: Path, slug: str) -> None:
     assert held["grade"]
 
 
+@pytest.mark.weekly
 def test_a_chapter_runs_from_its_download(root: Path, tmp_path: Path) -> None:
     """Unzipped, its wheel installed, no checkout near, no network: every claim has passed."""
     write_downloads(Layout(root), tmp_path)
