@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from dplit.mechanisms.choices import largest
-from dplit.mechanisms.exact import rounded_gamma_norm, rounded_laplace, rounded_normal
+from dplit.mechanisms._choices import largest
+from dplit.mechanisms._exact import rounded_gamma_norm, rounded_laplace, rounded_normal
 from dplit.mechanisms.noise import gamma_norm_noise
 from dplit.mechanisms.selection import exponential_mechanism
 from dplit.streams import stream

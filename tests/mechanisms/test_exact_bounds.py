@@ -15,8 +15,10 @@ import pytest
 from numpy.typing import NDArray
 
 from dplit._numerics import fixed_point
-from dplit.mechanisms import exact, quantiles, variates
-from dplit.mechanisms.bits import words_of
+from dplit.mechanisms import _exact as exact
+from dplit.mechanisms import _quantiles as quantiles
+from dplit.mechanisms import _variates as variates
+from dplit.mechanisms._bits import words_of
 from dplit.streams import stream
 from tests.mechanisms.exact_laws import Script, mp_tail
 
@@ -136,12 +138,12 @@ def true_whole(law: str, p: mpmath.mpf, scale: Fraction, near: int) -> int:
 
 @pytest.mark.parametrize("law", LAWS)
 def test_every_exponent_of_the_scale_gives_what_mpmath_gives(law: Any) -> None:
-    """Scales from 2^-300 to 2^50, words as above, then the middle of what a word leaves open.
+    """Scales from 2^-300 to 2^46, words as above, then the middle of what a word leaves open.
 
     Kills a scale that is rounded before its product and a prefix that is read as its lower end.
     """
     rng = stream(0, f"exact-scales-{law}", "data")
-    exponents = [*range(-12, 50), *rng.integers(-300, -12, 18).tolist()]
+    exponents = [*range(-12, 46), *rng.integers(-300, -12, 18).tolist()]
     for exponent in exponents:
         scale = Fraction(math.ldexp(float(rng.uniform(0.5, 1.0)), exponent))
         scale += Fraction(1, 3 * 2**70) * scale  # no float

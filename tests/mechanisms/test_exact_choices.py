@@ -14,8 +14,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from dplit.mechanisms import choices
-from dplit.mechanisms.bits import words_of
+from dplit.mechanisms import _choices as choices
+from dplit.mechanisms._bits import words_of
 from dplit.streams import stream
 from tests.mechanisms.exact_laws import Script
 

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from dplit.mechanisms import exact
+from dplit.mechanisms import _exact as exact
 from dplit.streams import stream
 from tests.mechanisms.exact_laws import (
     Tail,

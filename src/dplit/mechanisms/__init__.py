@@ -1,13 +1,14 @@
 """Noise and its calibration: exact Gaussian profiles, samplers, and private selection.
 
 Every privacy or noise argument is keyword-only and validated.  The calibration functions take
-scalars or arrays, which broadcast; all-scalar input gives a float.  The frozen values of
-:mod:`dplit.mechanisms.additive` add noise to whole sums on a grid, exactly: it may be released.
-The samplers that end in ``_noise`` draw floating-point noise: it is research noise, not a release.
+scalars or arrays, which broadcast; all-scalar input gives a float.  ``Gaussian``, ``Laplace``,
+``GammaNorm``, ``Polydisc`` and ``Cube`` add exact noise, and choices are exact: what they give may
+be published.  The samplers that end in ``_noise`` draw floating-point noise, for research alone.
 """
 
 from __future__ import annotations
 
+from dplit.mechanisms.additive import Cube, GammaNorm, Gaussian, Laplace, Polydisc
 from dplit.mechanisms.gaussian import (
     classical_gaussian_sigma,
     gaussian_delta,
@@ -29,6 +30,11 @@ from dplit.mechanisms.selection import (
 )
 
 __all__ = [
+    "Cube",
+    "GammaNorm",
+    "Gaussian",
+    "Laplace",
+    "Polydisc",
     "classical_gaussian_sigma",
     "cube_noise",
     "exponential_mechanism",

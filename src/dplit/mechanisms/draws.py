@@ -95,6 +95,9 @@ _ANYWHERE: list[Listener] = []
 
 _OPEN: ContextVar[tuple[Listener, ...]] = ContextVar("dplit_ledgers", default=())
 
+#: What is done with each number or choice that leaves a mechanism: nothing, unless one replays.
+_PASSED: ContextVar[Callable[[Any], Any] | None] = ContextVar("dplit_passed", default=None)
+
 _PART: ContextVar[str | None] = ContextVar("dplit_part", default=None)
 
 
@@ -115,6 +118,22 @@ def part_of_records(part: str) -> Iterator[None]:
 def current_part() -> str | None:
     """Return the part of the records that draws look at here, None for all of them."""
     return _PART.get()
+
+
+@contextmanager
+def passing(through: Callable[[Any], Any]) -> Iterator[None]:
+    """Let a function see, and replace, whatever exact mechanisms release inside."""
+    token = _PASSED.set(through)
+    try:
+        yield
+    finally:
+        _PASSED.reset(token)
+
+
+def passed(released: Any) -> Any:
+    """Return what a mechanism releases, or what stands in its place in a replay."""
+    through = _PASSED.get()
+    return released if through is None else through(released)
 
 
 def listen(listener: Listener) -> Any:
@@ -151,6 +170,12 @@ def record_draw(mechanism: Mechanism, purpose: str, *, of: Any = None, **facts: 
 
 
 def record_step(of: Any, added: Any = None) -> None:
-    """Tell the open ledgers of one step of a draw with ``steps`` above 1."""
-    for one in _OPEN.get():
+    """Tell the open ledgers of one step of a draw with ``steps`` above 1.
+
+    ``added`` may be a function: it is asked only where somebody listens.
+    """
+    open_ledgers = _OPEN.get()
+    if open_ledgers and callable(added):
+        added = added()
+    for one in open_ledgers:
         one.stepped(of, added)

@@ -66,7 +66,7 @@ def laplace_noise(
     -------
     ndarray of float64 or complex128
         Noise of the given shape.  Floating-point noise is for research: its lowest bits can reveal
-        what it hides, so a release uses :func:`dplit.mechanisms.secure.secure_laplace`.
+        what it hides, so a release uses :class:`dplit.mechanisms.Laplace`.
 
     References
     ----------
@@ -128,7 +128,7 @@ def gaussian_noise(
     -------
     ndarray of float64 or complex128
         Noise of the given shape.  Floating-point noise is for research: its lowest bits can reveal
-        what it hides, so a release uses :func:`dplit.mechanisms.secure.secure_gaussian`.
+        what it hides, so a release uses :class:`dplit.mechanisms.Gaussian`.
 
     Examples
     --------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from itertools import islice
 from typing import Literal
@@ -19,15 +19,16 @@ from dplit._checks import (
     check_interval,
     check_iterable,
     check_positive,
-    check_rng,
     quiet,
 )
 from dplit._numerics.rounding import round_up
+from dplit.mechanisms._bits import check_source
+from dplit.mechanisms._choices import largest
 from dplit.mechanisms.draws import record_draw
 
 _CHUNK = 4096  # scores held at a time
 
-_LARGE = 1e280  # noise beyond it could overflow beside a score
+_LARGE = 1e280
 
 
 def _real_vector(name: str, value: ArrayLike) -> Array:
@@ -62,36 +63,13 @@ def _noise_scale(epsilon: float, sensitivity: float, factor: int) -> float:
     )
 
 
-def _largest(
-    scores: Iterable[float], sign: float, scale: float, draw: Callable[[int], Array]
-) -> int:
-    """Return the index of the largest ``sign * score + scale * noise``, the sums compared exactly.
-
-    A sum is kept as its rounded value and the rounding error (Knuth), so that no score is so large
-    that it swallows the noise.  Where the noise could overflow, all is scaled by a power of two.
-    """
-    unit = 2.0**-64 if scale > _LARGE else 1.0
-    best, chosen, start = (-math.inf, 0.0), -1, 0
-    for chunk in _chunks(scores):
-        score, noise = sign * unit * chunk, unit * scale * draw(len(chunk))
-        total = score + noise
-        back = total - score
-        error = (score - (total - back)) + (noise - back)
-        ties = np.flatnonzero(total == total.max())
-        top = int(ties[error[ties].argmax()])
-        if (value := (float(total[top]), float(error[top]))) > best:
-            best, chosen = value, start + top
-        start += len(chunk)
-    return chosen
-
-
 @quiet
 def exponential_mechanism(
     scores: Iterable[float],
     *,
     epsilon: float,
     sensitivity: float,
-    rng: np.random.Generator,
+    rng: np.random.Generator | None = None,
     better: Literal["higher", "lower"] = "higher",
 ) -> int:
     r"""Return an index with probability proportional to :math:`e^{\pm\epsilon s_i/(2\Delta)}`.
@@ -105,8 +83,8 @@ def exponential_mechanism(
         Positive privacy loss.
     sensitivity : float
         Largest change of any single score between neighbours, positive.
-    rng : numpy.random.Generator
-        Source of randomness; one number is drawn per candidate.
+    rng : numpy.random.Generator or None, default=None
+        None: bits of the operating system. A generator is a replay, which voids the guarantee.
     better : {"higher", "lower"}, default="higher"
         Whether high or low scores are good: the sign in the exponent.
 
@@ -119,9 +97,10 @@ def exponential_mechanism(
     Notes
     -----
     The maximum of :math:`\pm s_i+(2\Delta/\epsilon)G_i`, with independent standard Gumbel
-    :math:`G_i`, sits at :math:`i` with exactly this probability.  No exponential is formed and the
-    sums are compared exactly: nothing underflows or overflows for finite scores of any size, and
-    huge ones do not swallow the noise.  Floating-point noise is research noise, not a release.
+    :math:`G_i`, sits at :math:`i` with exactly this probability.  No exponential is formed, the
+    noise is real, and the sums are compared exactly (``_choices``): nothing
+    underflows or overflows for finite scores of any size, huge ones do not swallow the noise, and
+    the law of the choice is this one to the last bit.
 
     References
     ----------
@@ -136,7 +115,7 @@ def exponential_mechanism(
     """
     check_choice("better", better, ("higher", "lower"))
     scale = _noise_scale(epsilon, sensitivity, 2)
-    rng = check_rng(rng)
+    check_source(rng)
     record_draw(
         "noisy_max",
         "scores of a choice",
@@ -145,9 +124,8 @@ def exponential_mechanism(
         scale=scale,
         norm="max",
     )
-    return _largest(
-        scores, 1.0 if better == "higher" else -1.0, scale, lambda n: rng.gumbel(size=n)
-    )
+    sign = 1.0 if better == "higher" else -1.0
+    return largest(_chunks(scores), scale=scale, law="gumbel", sign=sign, rng=rng)
 
 
 @quiet
@@ -156,7 +134,7 @@ def report_noisy_min(
     *,
     epsilon: float,
     sensitivity: float,
-    rng: np.random.Generator,
+    rng: np.random.Generator | None = None,
     monotone: bool = False,
 ) -> int:
     r"""Return the index of the smallest score after subtracting one-sided exponential noise.
@@ -169,8 +147,8 @@ def report_noisy_min(
         Positive privacy loss.
     sensitivity : float
         Largest change of any single score between neighbours, positive.
-    rng : numpy.random.Generator
-        Source of randomness; one number is drawn per candidate.
+    rng : numpy.random.Generator or None, default=None
+        None: bits of the operating system. A generator is a replay, which voids the guarantee.
     monotone : bool, default=False
         Set only if, between neighbours, all scores move in the same direction (counts under
         add/remove): half the noise is then enough.
@@ -188,7 +166,7 @@ def report_noisy_min(
     moves by at most :math:`2\Delta` between neighbours (:math:`\Delta` if all scores move
     together); and :math:`P(E>t+c)\ge e^{-c/b}P(E>t)` for :math:`E` exponential with mean :math:`b`.
     The law is that of permute-and-flip, never worse in expectation than the exponential mechanism
-    at the same epsilon.  Floating-point noise is research noise, not a release.
+    at the same epsilon.  The noise is real and sums are compared exactly.
 
     References
     ----------
@@ -205,7 +183,7 @@ def report_noisy_min(
     """
     factor = 1 if check_flag("monotone", monotone) else 2
     scale = _noise_scale(epsilon, sensitivity, factor)
-    rng = check_rng(rng)
+    check_source(rng)
     record_draw(
         "monotone_noisy_max" if monotone else "noisy_max",
         "scores of a choice",
@@ -214,7 +192,7 @@ def report_noisy_min(
         scale=scale,
         norm="max",
     )
-    return _largest(scores, -1.0, scale, lambda n: rng.standard_exponential(n))
+    return largest(_chunks(scores), scale=scale, law="exponential", sign=-1.0, rng=rng)
 
 
 def _normalised(q: Array, widths: Array, margin: float) -> Array:
@@ -239,7 +217,7 @@ def generalized_exponential_mechanism(
     *,
     epsilon: float,
     beta: float,
-    rng: np.random.Generator,
+    rng: np.random.Generator | None = None,
 ) -> int:
     r"""Return an index chosen privately among low scores of unequal sensitivities.
 
@@ -253,8 +231,8 @@ def generalized_exponential_mechanism(
         Positive privacy loss.
     beta : float
         Failure probability in (0, 1) of the utility guarantee; privacy does not depend on it.
-    rng : numpy.random.Generator
-        Source of randomness.
+    rng : numpy.random.Generator or None, default=None
+        None: bits of the operating system. A generator is a replay, which voids the guarantee.
 
     Returns
     -------

@@ -3,11 +3,13 @@ r"""Noise in whole grid steps, exact: what is drawn is round(Z) for a real Z of 
 Let s be a whole number, that of a sum on a grid, and Z the real noise of a mechanism whose
 guarantee is proved. Then s + round(Z) = round(s + Z): adding s shifts real numbers and the
 boundaries between whole numbers alike. The release is a function of the real-valued mechanism's
-output, and inherits its guarantee, exactly and in every composition, adaptive or not.
+output, and inherits its guarantee, exactly and in every composition, adaptive or not. For any other
+rational s, ``round(s + Z)`` itself is drawn: of what is left of s beside its nearest whole number
+an :class:`Offset` is made.
 
 Ziv's test: a draw is computed in float64 with a proved bound on its error
-(:mod:`dplit.mechanisms.quantiles`). Where that leaves two whole numbers, it is decided in whole
-numbers with more bits *of the same* variates (:mod:`dplit.mechanisms.variates`). What is drawn is a
+(``_quantiles``). Where that leaves two whole numbers, it is decided in whole
+numbers with more bits *of the same* variates (``_variates``). What is drawn is a
 function of the random words alone: no library, machine or choice of path has a part in it.
 
 Every variate is symmetric: a random sign times a quantile of a uniform number, or that number.
@@ -22,7 +24,8 @@ Vectors share a radius:
 W is a sum of exponential variates (and half a squared normal one where d is even).
 
 A tie has probability 0 and is rounded away from zero. The time of a draw depends on the noise and
-on public numbers.
+on public numbers; with an offset also on it, where a number is decided slowly (about one of ten
+million at a scale of ``2^26`` steps, whatever the offset).
 """
 
 from __future__ import annotations
@@ -30,14 +33,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplit._checks import Array, check_integer, check_positive, quiet
-from dplit.mechanisms.bits import Words, words_of
-from dplit.mechanisms.quantiles import exponential_table, normal_table
-from dplit.mechanisms.variates import Constant, Factor, Law, Radius, Uniform, whole_number
+from dplit.mechanisms._bits import Words, words_of
+from dplit.mechanisms._quantiles import exponential_table, normal_table
+from dplit.mechanisms._variates import Constant, Factor, Law, Radius, Uniform, whole_number
 
 #: A number that is taken as the rational that it is.
 Rational = float | Fraction
@@ -48,10 +52,10 @@ _Shape = int | tuple[int, ...]
 
 #: Scale of the noise in steps, times the number of variates in its radius, from which on steps are
 #: too small: nearly every draw would take the slow path.
-MOST_STEPS = 2.0**50
+MOST_STEPS = 2.0**46
 
 #: Noise beyond it, which has no probability to speak of, counts as this much.
-_LARGEST = 3 << 61
+_LARGEST = 1 << 53
 
 _BLOCK = 8192
 _U = 2.0**-53
@@ -156,48 +160,112 @@ def _sums(words: NDArray[np.uint64]) -> tuple[Array, Array]:
     return total, error.sum(axis=1) * (1 + 2 * n * _U) + _U * (2 * total + n * n * 2.0**-30)
 
 
-def _rounded(
-    law: Law,
-    words: NDArray[np.uint64],
-    values: Array,
-    relative: Array | float,
-    factor: Callable[[int], Factor],
-    draw: Words,
-    known: dict[int, Uniform] | None = None,
-    *,
-    check: bool = False,
-) -> _Integers:
-    """Return whole numbers: a sign (the last bit of a word) times ``round(factor variate)``.
+class Offset(NamedTuple):
+    """What is added to noise before it is rounded: rational numbers in [-1/2, 1/2].
+
+    ``near`` (n,) is right to ``2^-53``, and ``exact(i)`` is the number itself.
+    """
+
+    near: Array
+    exact: Callable[[int], Fraction]
+
+    def part(self, block: slice) -> Offset:
+        """Return those of a block."""
+        first = block.start
+        return Offset(self.near[block], lambda i: self.exact(first + i))
+
+
+class Sizes(NamedTuple):
+    """Signs (1.0 or -1.0) of variates, their sizes in float64, and bounds on their errors."""
+
+    sign: Array
+    size: Array
+    error: Array
+
+
+class Variates:
+    """Variates of words, times factors, in float64; each is rounded exactly when it is asked for.
 
     ``values`` are the factors in float64, right to ``relative`` of themselves, one for each word or
     of shape (1,); ``factor(i)`` is the exact one, and ``known`` has uniform numbers of which more
-    than their word is known. With ``check`` all are decided in whole numbers.
+    than their word is known. The last bit of a word is the sign.
     """
-    result = np.empty(words.size, np.int64)
-    shared = values.size == 1
-    for start in range(0, words.size, _BLOCK):
-        block = slice(start, start + _BLOCK)
-        x, error = _floats(law, words[block])
-        scale = values if shared else values[block]
+
+    def __init__(
+        self,
+        law: Law,
+        words: NDArray[np.uint64],
+        values: Array,
+        relative: Array | float,
+        factor: Callable[[int], Factor],
+        draw: Words,
+        known: dict[int, Uniform] | None = None,
+    ) -> None:
+        self._law, self._words, self._draw = law, words, draw
+        self._values, self._relative, self._factor = values, relative, factor
+        self._known = known or {}
+
+    def __len__(self) -> int:
+        return self._words.size
+
+    def sizes(self, part: slice) -> Sizes:
+        """Return what the words of a part say in float64."""
+        words = self._words[part]
+        x, error = _floats(self._law, words)
+        shared = self._values.size == 1
+        scale = self._values if shared else self._values[part]
         x *= scale
         error *= scale
-        slack = relative if isinstance(relative, float) else relative[block]
-        error += np.abs(x) * (slack + 3 * _U)
+        slack = self._relative if isinstance(self._relative, float) else self._relative[part]
+        error += np.abs(x) * (slack + 4 * _U) + 2 * _U
         error *= 1 + 2.0**-10
+        return Sizes(1.0 - 2.0 * (words & np.uint64(1)).astype(np.float64), x, error)
+
+    def all_sizes(self) -> Sizes:
+        """Return those of all variates, computed block by block."""
+        parts = [self.sizes(block) for block in self._blocks()]
+        return Sizes(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+    def rounded(
+        self, start: int, sizes: Sizes, offset: Offset | None = None, *, check: bool = False
+    ) -> Array:
+        """Return ``round(noise + offset)`` for the variates from ``start`` on, given their sizes.
+
+        With ``check`` all are decided in whole numbers.
+        """
+        sign, x, error = sizes
+        if offset is not None:  # sign round(x + sign offset)
+            x = x + sign * offset.near
         k = np.rint(x)
         sure = 0.5 - np.abs(x - k) > error  # both differences are exact where it matters
-        whole = k.astype(np.int64)
-        for i in range(len(sure)) if check else np.flatnonzero(~sure).tolist():
-            low, high = -1, None
-            if not check and math.isfinite(error[i]):
-                middle, half = Fraction(x[i]) - Fraction(1, 2), Fraction(error[i])
-                low, high = max(math.ceil(middle - half) - 1, -1), math.ceil(middle + half)
-            at = start + i
-            uniform = (known or {}).get(at) or Uniform(int(words[at]) >> 1, 63, draw)
-            whole[i] = min(whole_number(law, uniform, factor(at), low, high), _LARGEST)
-        sign = (words[block] & np.uint64(1)).astype(np.int64)
-        result[block] = whole * (1 - 2 * sign)
-    return result
+        if check or not sure.all():
+            for i in range(x.size) if check else np.flatnonzero(~sure).tolist():
+                k[i] = self._decided(start + i, sizes, i, x[i], offset, check)
+        return np.asarray(sign * k)
+
+    def _decided(
+        self, at: int, sizes: Sizes, i: int, x: float, offset: Offset | None, check: bool
+    ) -> int:
+        """Return the size of one number, decided in whole numbers."""
+        shift = Fraction(0) if offset is None else int(sizes.sign[i]) * offset.exact(i)
+        low, high = -1, None
+        if not check and math.isfinite(sizes.error[i]):
+            middle, half = Fraction(x) - Fraction(1, 2), Fraction(sizes.error[i])
+            low, high = max(math.ceil(middle - half) - 1, -1), max(math.ceil(middle + half), 0)
+        uniform = self._known.get(at) or Uniform(int(self._words[at]) >> 1, 63, self._draw)
+        found = whole_number(self._law, uniform, self._factor(at), low, high, shift=shift)
+        return min(found, _LARGEST)
+
+    def _blocks(self) -> list[slice]:
+        return [slice(at, min(at + _BLOCK, len(self))) for at in range(0, len(self), _BLOCK)]
+
+    def all_rounded(self, offset: Offset | None = None, *, check: bool = False) -> Array:
+        """Return all of them, whole numbers, block by block."""
+        result = np.empty(len(self))
+        for block in self._blocks():
+            part = None if offset is None else offset.part(block)
+            result[block] = self.rounded(block.start, self.sizes(block), part, check=check)
+        return result
 
 
 def _shape(size: _Shape) -> tuple[int, ...]:
@@ -205,16 +273,19 @@ def _shape(size: _Shape) -> tuple[int, ...]:
     return tuple(check_integer("size", entry, minimum=0) for entry in entries)
 
 
+def independent(law: Law, count: int, scale: Fraction, draw: Words) -> Variates:
+    """Return ``count`` independent variates of a scale in steps."""
+    constant = Constant(scale)
+    return Variates(law, draw(count), np.array([float(scale)]), _U, lambda _: constant, draw)
+
+
 @quiet
 def _independent(
     law: Law, size: _Shape, scale: Fraction, draw: Words, *, check: bool = False
 ) -> _Integers:
     shape = _shape(size)
-    constant = Constant(scale)
-    words = draw(math.prod(shape))
-    return _rounded(
-        law, words, np.array([float(scale)]), _U, lambda _: constant, draw, check=check
-    ).reshape(shape)
+    variates = independent(law, math.prod(shape), scale, draw)
+    return variates.all_rounded(check=check).astype(np.int64).reshape(shape)
 
 
 def rounded_normal(
@@ -227,7 +298,7 @@ def rounded_normal(
     size : int or tuple of int
         Shape of the result.
     sigma : float or Fraction
-        Standard deviation in grid steps, in (0, 2^50), taken as the rational that it is.
+        Standard deviation in grid steps, in (0, 2^46), taken as the rational that it is.
     rng : numpy.random.Generator or None, default=None
         None: bits of the operating system. A generator is a replay, which voids the guarantee.
 
@@ -253,7 +324,7 @@ def rounded_laplace(
     size : int or tuple of int
         Shape of the result.
     scale : float or Fraction
-        In grid steps, in (0, 2^50), taken as the rational that it is.
+        In grid steps, in (0, 2^46), taken as the rational that it is.
     rng : numpy.random.Generator or None, default=None
         None: bits of the operating system. A generator is a replay, which voids the guarantee.
 
@@ -269,7 +340,6 @@ def rounded_laplace(
     return _independent("exponential", size, as_rational("scale", scale), words_of(rng))
 
 
-@quiet
 def _vectors(
     law: Law,
     rows: int,
@@ -281,12 +351,11 @@ def _vectors(
     normal: bool = False,
     root: bool = False,
     disc: bool = False,
-    check: bool = False,
-) -> _Integers:
-    """Return ``rows`` vectors of ``width`` coordinates that share a radius, rounded."""
+) -> Variates:
+    """Return the coordinates of ``rows`` vectors of ``width``, which share a radius each."""
     radii = _Radii(scale, rows, exponentials=exponentials, normal=normal, root=root, words=draw)
     words, known = _in_discs(rows * width, draw) if disc else (draw(rows * width), {})
-    return _rounded(
+    return Variates(
         law,
         words,
         np.repeat(radii.values, width),
@@ -294,8 +363,7 @@ def _vectors(
         lambda at: radii.exact(at // width),
         draw,
         known,
-        check=check,
-    ).reshape(rows, width)
+    )
 
 
 def _in_discs(count: int, draw: Words) -> tuple[NDArray[np.uint64], dict[int, Uniform]]:
@@ -340,7 +408,7 @@ def rounded_gamma_norm(
     dimension : int
         Number d of coordinates.
     scale : float or Fraction
-        In grid steps, positive, such that ``scale (d + 2)`` is below 2^50.
+        In grid steps, positive, such that ``scale (d + 2)`` is below 2^46.
     rng : numpy.random.Generator or None, default=None
         None: bits of the operating system. A generator is a replay, which voids the guarantee.
     size : int, default=1
@@ -360,28 +428,39 @@ def rounded_gamma_norm(
     return _gamma_norm(check_integer("size", size), d, unit, words_of(rng))
 
 
-def _gamma_norm(
-    rows: int, d: int, unit: Fraction, draw: Words, *, check: bool = False
-) -> _Integers:
+def gamma_norm_vectors(rows: int, d: int, scale: Fraction, draw: Words) -> Variates:
+    """Return the coordinates of vectors of density like ``exp(-|z|_2 / scale)``, row by row."""
     return _vectors(
         "normal",
         rows,
         d,
-        unit,
+        scale,
         draw,
         exponentials=(d + 1) // 2,
         normal=d % 2 == 0,
         root=True,
-        check=check,
     )
 
 
+def k_norm_vectors(rows: int, m: int, scale: Fraction, draw: Words, *, disc: bool) -> Variates:
+    """Return real and imaginary parts of vectors in C^m of density like ``exp(-max / scale)``."""
+    return _vectors("uniform", rows, 2 * m, scale, draw, exponentials=2 * m + 1, disc=disc)
+
+
+@quiet
+def _gamma_norm(
+    rows: int, d: int, unit: Fraction, draw: Words, *, check: bool = False
+) -> _Integers:
+    variates = gamma_norm_vectors(rows, d, unit, draw)
+    return variates.all_rounded(check=check).astype(np.int64).reshape(rows, d)
+
+
+@quiet
 def _k_norm(
     rows: int, m: int, unit: Fraction, draw: Words, *, disc: bool, check: bool = False
 ) -> _Integers:
-    return _vectors(
-        "uniform", rows, 2 * m, unit, draw, exponentials=2 * m + 1, disc=disc, check=check
-    ).reshape(rows, m, 2)
+    variates = k_norm_vectors(rows, m, unit, draw, disc=disc)
+    return variates.all_rounded(check=check).astype(np.int64).reshape(rows, m, 2)
 
 
 def rounded_polydisc(
@@ -394,7 +473,7 @@ def rounded_polydisc(
     dimension : int
         Number m of complex coordinates.
     scale : float or Fraction
-        In grid steps, positive, such that ``scale (2 m + 2)`` is below 2^50.
+        In grid steps, positive, such that ``scale (2 m + 2)`` is below 2^46.
     rng : numpy.random.Generator or None, default=None
         None: bits of the operating system. A generator is a replay, which voids the guarantee.
     size : int, default=1
@@ -425,7 +504,7 @@ def rounded_cube(
     dimension : int
         Number m of complex coordinates.
     scale : float or Fraction
-        In grid steps, positive, such that ``scale (2 m + 2)`` is below 2^50.
+        In grid steps, positive, such that ``scale (2 m + 2)`` is below 2^46.
     rng : numpy.random.Generator or None, default=None
         None: bits of the operating system. A generator is a replay, which voids the guarantee.
     size : int, default=1

@@ -21,10 +21,11 @@ from numpy.typing import NDArray
 
 from dplit._checks import Array, quiet
 from dplit._numerics.fixed_point import minus_log
-from dplit.mechanisms.bits import Words, words_of
-from dplit.mechanisms.exact import exponential_floats
-from dplit.mechanisms.quantiles import exponential_table
-from dplit.mechanisms.variates import Uniform
+from dplit.mechanisms._bits import Words, words_of
+from dplit.mechanisms._exact import exponential_floats
+from dplit.mechanisms._quantiles import exponential_table
+from dplit.mechanisms._variates import Uniform
+from dplit.mechanisms.draws import passed
 
 NoiseOfScores = Literal["gumbel", "exponential"]
 
@@ -177,7 +178,7 @@ def largest(
     1
     """
     draw = words_of(rng)
-    return _largest(chunks, scale=scale, law=law, sign=sign, draw=draw)
+    return int(passed(_largest(chunks, scale=scale, law=law, sign=sign, draw=draw)))
 
 
 def _largest(

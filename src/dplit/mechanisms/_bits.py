@@ -23,6 +23,12 @@ def system_words(count: int) -> NDArray[np.uint64]:
     return np.frombuffer(os.urandom(8 * count), np.uint64)
 
 
+def check_source(rng: np.random.Generator | None) -> None:
+    """Refuse what is no source of noise, before anything is done with it."""
+    if rng is not None:
+        check_rng(rng)
+
+
 def words_of(rng: np.random.Generator | None) -> Words:
     """Return the source of words that ``rng`` stands for.
 

@@ -22,12 +22,13 @@ from dplit._numerics.fixed_point import (
     normal_quantile,
     normal_tail,
 )
-from dplit.mechanisms.bits import Words
+from dplit.mechanisms._bits import Words
 
 #: Of the size of a standard normal variate, of a standard exponential one, and on (0, 1).
 Law = Literal["normal", "exponential", "uniform"]
 
 _WORD = 64
+_NONE = Fraction(0)
 _MORE = 64  # bits of work beyond those of a prefix
 
 
@@ -189,9 +190,15 @@ def is_above(law: Law, uniform: Uniform, boundary: Interval, bits: int) -> bool 
 
 
 def whole_number(
-    law: Law, uniform: Uniform, factor: Factor, low: int = -1, high: int | None = None
+    law: Law,
+    uniform: Uniform,
+    factor: Factor,
+    low: int = -1,
+    high: int | None = None,
+    *,
+    shift: Fraction = _NONE,
 ) -> int:
-    """Return ``round(factor times variate)``, half up (of probability 0), which is never negative.
+    """Return ``round(factor times variate + shift)``, a tie (of probability 0) up; never negative.
 
     Parameters
     ----------
@@ -200,10 +207,12 @@ def whole_number(
         Lengthened where needed.
     low, high : int
         The answer is known to be above ``low`` and at most ``high``; None: nothing is known.
+    shift : Fraction, default=0
+        In [-1/2, 1/2].
     """
 
     def above(k: int) -> bool:
-        boundary = Fraction(2 * k + 1, 2)
+        boundary = Fraction(2 * k + 1, 2) - shift
         while True:
             bits = uniform.bits + _MORE
             answer = is_above(law, uniform, factor.quotient(boundary, bits), bits)
