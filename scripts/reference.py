@@ -22,6 +22,7 @@ WITH_BASES = (
     "gradient_classifier",
     "hats",
     "machines",
+    "dplit.mechanisms",
     "kernels.random_features",
     "moments",
     "objective_classifier",

@@ -20,8 +20,7 @@ from dplit import (
     additive,
 )
 from dplit._records import classified_records
-from dplit.linear._acceleration import Schedule, accelerated_descent
-from dplit.linear.descent import noisy_gradient_descent
+from dplit.linear.descent import Schedule, descend, noisy_gradient_descent
 from dplit.linear.objective_classifier import objective_penalty
 from dplit.streams import stream
 
@@ -139,7 +138,7 @@ def test_momentum_is_as_long_a_time_in_fewer_steps() -> None:
     for epsilon in (1.0, 30.0, 1e6):
         model = _regressor(epsilon=epsilon)
         model._features(X, 8)
-        clip, steps, rate, momentum, n, relation = model._schedule(2000)
+        clip, steps, rate, momentum, n, relation, *_ = model._schedule(2000)
         assert (steps, n, relation) == (300, 2000, "replace_one")
         assert rate == pytest.approx(1.8)
         assert 0.1 <= clip <= 0.5
@@ -152,7 +151,7 @@ def test_momentum_is_as_long_a_time_in_fewer_steps() -> None:
         "clip": 0.5,
         "neighboring": "replace_one",
     }
-    fast = accelerated_descent(
+    fast = descend(
         unit,
         labels,
         Schedule(0.5, 150, 1.8, 0.9, 2000, "replace_one"),

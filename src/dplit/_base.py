@@ -89,6 +89,18 @@ def spawn_generators(random_state: RandomState, count: int) -> list[np.random.Ge
     )
 
 
+def noise_source(
+    random_state: RandomState, spawned: np.random.Generator | None = None
+) -> np.random.Generator | None:
+    """Return where exact noise takes its bits: None, the operating system, unless it is a replay.
+
+    Then it is ``spawned``, the share of ``random_state`` that noise has, by default all of it.
+    """
+    if random_state is None:
+        return None
+    return spawn_generators(random_state, 1)[0] if spawned is None else spawned
+
+
 def check_regression(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return real finite records (n, d) and labels (n,) in float64."""
     rows, labels = check_real_array("X", X, 2), check_real_array("y", y, 1)

@@ -16,17 +16,24 @@ def dp_statement(
     *,
     random_state: RandomState = None,
     labelled: bool = False,
+    exact: bool = True,
 ) -> str:
     """Return the sentences of ``privacy_statement_``.
 
     ``change`` says what neighbours are and what is public, as in "replacing one of 100 records
     (...)". Any ``random_state`` but None voids the guarantee, and the statement says so. Where
-    records are ``labelled``, it says what one without a label does.
+    records are ``labelled``, it says what one without a label does. ``exact`` says whether what
+    is published has the law of the proof, or the noise is a floating-point number.
     """
+    noise = (
+        "The noise is exact to the last bit"
+        if exact
+        else "The noise is floating-point noise, for research: its low bits can tell of the records"
+    )
     seed = (
-        "The noise came from the operating system's entropy"
+        ", with the operating system's entropy."
         if random_state is None
-        else "This fit had a fixed random_state, which voids the guarantee"
+        else ". This fit had a fixed random_state, which voids the guarantee."
     )
     silent, none = ("", "")
     if labelled:
@@ -36,7 +43,7 @@ def dp_statement(
         f"({epsilon:.4g}, {delta:g})-differential privacy for {change}.{silent} Outside the "
         "guarantee: that data which are not finite, empty or of the wrong shape"
         f"{none} are refused before anything "
-        f"is computed, and time and memory. {seed}; it is floating-point research noise."
+        f"is computed, and time and memory. {noise}{seed}"
     )
 
 

@@ -13,7 +13,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from dplit._base import RandomState, spawn_generators, whole
+from dplit._base import RandomState, noise_source, whole
 from dplit._bounds import stated_ends
 from dplit._checks import (
     Array,
@@ -28,8 +28,8 @@ from dplit._predictors import BATCH
 from dplit._records import classified_records, fitted_records, labelled_records
 from dplit._statements import only_replacement, state_guarantee
 from dplit.features.hats import HatMap
-from dplit.linear._acceleration import Schedule, accelerated_descent, descent_schedule, paced
-from dplit.linear.descent import public_number
+from dplit.linear._schedules import descent_schedule, paced
+from dplit.linear.descent import Schedule, descend, public_number
 from dplit.linear.gradient_classifier import NoisyGradientClassifier, softmax
 from dplit.linear.objective import SmoothLoss, objective_noise
 from dplit.linear.objective_classifier import (
@@ -252,7 +252,7 @@ class PrivateAdditiveRegressor(
     nothing, so that 8 knots are the default at every budget. C is 0.1, and up to 0.5 where the
     budget allows a time of 800. Steps have length 1.8 (the loss has curvature at most 1) and are at
     most 300: a longer time has momentum (Polyak's heavy ball), made of released sums alone, and is
-    at most 10,125. The noise is floating-point research noise, not a release.
+    at most 10,125. The noise is exact (:mod:`dplit.mechanisms`).
 
     Examples
     --------
@@ -312,12 +312,12 @@ class PrivateAdditiveRegressor(
             random_state=self.random_state,
         )
         fitted = linear._publish(
-            accelerated_descent(
+            descend(
                 *linear._unit_of(rows, labels),
                 plan,
                 epsilon=self.epsilon,
                 delta=self.delta,
-                rng=spawn_generators(self.random_state, 1)[0],
+                rng=noise_source(self.random_state),
             )
         )
         self._ends = (low, high)
@@ -448,8 +448,8 @@ class PrivateAdditiveClassifier(
     (many records, a large budget):
     :class:`~dplit.linear.gradient_classifier.NoisyGradientClassifier`, on the log-loss, with 8
     knots for more than two and the schedule of columns that are uniform in the box. Shapes have no
-    bands: the noise arrives in them through a curvature that is not known. The noise is
-    floating-point research noise, not a release.
+    bands: the noise arrives in them through a curvature that is not known. The noise is exact
+    (:mod:`dplit.mechanisms`).
 
     Examples
     --------

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dplit._base import RandomState, spawn_generators, whole
+from dplit._base import RandomState, noise_source, whole
 from dplit._bounds import stated_norm
 from dplit._checks import (
     Neighboring,
@@ -23,9 +24,8 @@ from dplit._numerics.exact import exact_gram, gram_rounding, grid_rows
 from dplit._predictors import ComponentsEstimator
 from dplit._records import validated
 from dplit._statements import state_guarantee
-from dplit.linear.moments import noisy_gram
 from dplit.mechanisms import gaussian_sigma
-from dplit.mechanisms.draws import record_draw
+from dplit.mechanisms.additive import Gaussian
 
 #: Noise alone passes its expected largest eigenvalue by this many deviations in 3 fits of 100.
 _RISE = 2.65
@@ -124,23 +124,19 @@ class PrivatePCA(ComponentsEstimator):
         records = validated(self, X, dtype=np.float64)
         d = records.shape[1]
         k = check_integer("n_components", self.n_components, maximum=d)
-        (rng,) = spawn_generators(self.random_state, 1)
         replaced = self.neighboring == "replace_one"
         change = math.sqrt(2.0) if replaced and d > 1 else 1.0
         self.sigma_ = gaussian_sigma(
             epsilon=epsilon, delta=delta, sensitivity=change + gram_rounding(d * d)
         )
         rows, step = grid_rows(records, norm)
-        unit = (norm / step) ** 2
-        record_draw(
-            "gaussian",
-            "second moments",
-            of=lambda: exact_gram(rows, rows) / unit,
+        self.moments_ = Gaussian(self.sigma_).add_symmetric(
+            exact_gram(rows, rows),
+            unit=(Fraction(step) / Fraction(norm)) ** 2,
+            hides="second moments",
             sensitivity=change + gram_rounding(d * d),
-            scale=self.sigma_,
-            shape=(d, d),
+            rng=noise_source(self.random_state),
         )
-        self.moments_ = noisy_gram(rows, unit, sigma=self.sigma_, rng=rng) / unit
         relation = "replacing one record" if replaced else "adding or removing one record"
         known = "; their number is public" if replaced else ""
         clipped = f"{relation} (rows clipped to norm {norm:g}{known})"

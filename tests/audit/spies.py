@@ -13,9 +13,10 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import ndtri
 
 from dplit.audit import Ledger, LedgerError
-from dplit.mechanisms.draws import Draw, listen, stop
+from dplit.mechanisms.draws import Draw, listen, passing, stop
 
 _METHODS = (
     "normal",
@@ -65,6 +66,12 @@ class Hidden(NamedTuple):
     of: Any
     added: Any
     step: bool
+
+
+class Released(NamedTuple):
+    """A number that left an exact mechanism."""
+
+    values: np.ndarray
 
 
 class Watched(np.random.Generator):
@@ -142,8 +149,13 @@ def run(release: Any, data: Iterable[Any], seed: int = 3) -> Run:
     rng = Watched(np.random.PCG64(seed))
     book = Spy(rng.log)
     token = listen(book)
+
+    def written(released: Any) -> Any:
+        rng.log.append(Released(np.array(released, copy=True)))
+        return released
+
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), passing(written):
             warnings.simplefilter("ignore")  # what a spy asks is which stream was drawn from
             if hasattr(release, "fit"):
                 result = type(release)(**release.get_params(deep=False) | {"random_state": rng})
@@ -156,15 +168,57 @@ def run(release: Any, data: Iterable[Any], seed: int = 3) -> Run:
     return Run(book, rng.log, noise, result)
 
 
-def _expected(hidden: Hidden) -> int | None:
-    """How many numbers a draw takes from its stream; None where the data decide (rejection)."""
+def _symmetric(hidden: Hidden) -> bool:
+    return hidden.draw.purpose == "second moments"
+
+
+def _expected(hidden: Hidden, exact: bool) -> int | None:
+    """How many numbers a draw takes from its stream; None where chance decides (rejection)."""
     draw, copies = hidden.draw, hidden.draw.copies
-    if not draw.shape:
+    if not draw.shape or (exact and draw.mechanism == "k_norm"):
         return None
     size = math.prod(draw.shape) * draw.steps
     size *= 2 if np.iscomplexobj(hidden.of) else 1
+    if exact and _symmetric(hidden):
+        d = draw.shape[0]
+        return d * (d + 1) // 2
+    if draw.mechanism == "event" and draw.purpose.startswith("risk with a random"):
+        d = size if draw.stated is None or draw.stated(0.0) == math.inf else size - 1
+        return d if d == size else d + _radius_words(d)
+    if exact and draw.mechanism == "gamma_norm":
+        return size + _radius_words(size)
     extra = copies if draw.mechanism in ("gamma_norm", "k_norm") else 0  # the radius
     return size + extra
+
+
+def _radius_words(d: int) -> int:
+    """Variates whose sum is the square of a radius with d + 1 degrees of freedom."""
+    return (d + 1) // 2 + (d % 2 == 0)
+
+
+def _variates(words: np.ndarray, mechanism: str) -> np.ndarray:
+    """Standard normal or Laplace numbers of random words, by another route than the sampler's."""
+    p = ((words >> np.uint64(1)).astype(float) + 0.5) * 2.0**-63
+    size = -ndtri(0.5 * p) if mechanism == "gaussian" else -np.log(p)
+    return np.where(words & np.uint64(1), -size, size)
+
+
+def _is_wrong(noise: np.ndarray, words: np.ndarray, hidden: Hidden) -> bool:
+    """Whether noise is not that of the words at the scale that was told."""
+    scale = np.full(len(words), hidden.draw.scale)
+    noise = np.ascontiguousarray(noise)
+    parts = noise.view(float) if np.iscomplexobj(noise) else noise
+    if _symmetric(hidden):
+        d = len(noise)
+        above = np.triu_indices(d, 1)
+        parts, scale[d:] = np.append(np.diag(noise), noise[above]), hidden.draw.scale / 2**0.5
+    if parts.size != len(words):
+        return True
+    true = scale * _variates(words, hidden.draw.mechanism)
+    size = float(np.abs(np.asarray(hidden.of)).max(initial=0.0)) if hidden.of is not None else 0.0
+    return not np.allclose(
+        parts.ravel(), true, rtol=1e-6, atol=1e-6 * hidden.draw.scale + 1e-13 * size
+    )
 
 
 def _ours(name: str, noise: str) -> bool:
@@ -189,31 +243,46 @@ def _completeness(log: list[Any], noise: str) -> list[str]:
     """Hold the numbers that left each stream against the records of the ledger."""
     told: list[str] = []
     now: Hidden | None = None
-    got, last = 0, np.zeros(0)
+    got, last, words = 0, np.zeros(0), np.zeros(0, np.uint64)
+    exact = False
 
     def close() -> None:
         if now is None:
             return
-        wanted = _expected(now)
+        wanted = _expected(now, exact)
         if (wanted is None and not got) or (wanted is not None and wanted != got):
             told.append(f"{now.draw.purpose}: {wanted} numbers were told, {got} were drawn")
+
+    def check(added: np.ndarray, used: np.ndarray, hidden: Hidden) -> None:
+        known = hidden.draw.mechanism in ("gaussian", "laplace")
+        if exact and known and _is_wrong(added, used, hidden):
+            told.append(f"{hidden.draw.purpose}: the noise has not the scale that was told")
 
     for entry in log:
         if isinstance(entry, Hidden) and not entry.step:
             close()
-            now, got = entry, 0
+            now, got, words, exact = entry, 0, np.zeros(0, np.uint64), False
         elif isinstance(entry, Hidden):
-            if entry.added is not None and last.size:
+            if exact and entry.added is not None:
+                size = np.size(entry.added)
+                check(entry.added, words[:size], entry)
+                words = words[size:]
+            elif entry.added is not None and last.size:
                 ratio = np.ravel(entry.added) / np.ravel(last)
                 if not np.allclose(ratio, entry.draw.scale, rtol=1e-9):
                     told.append(f"{entry.draw.purpose}: the noise has not the scale that was told")
+        elif isinstance(entry, Released):
+            if now is not None and now.of is not None and now.draw.steps == 1 and now.draw.shape:
+                check(entry.values - np.asarray(now.of), words, now)
         elif _ours(entry.stream, noise):
             if now is None:
                 told.append(f"{entry.method} was drawn before the ledger heard of it")
                 continue
             got, last = got + entry.values.size, entry.values
+            if entry.method == "integers" and entry.values.dtype == np.uint64:
+                exact, words = True, np.append(words, entry.values.ravel())
             told += _scale(entry, now.draw)
-        elif now is not None and got == 0 and _expected(now) is not None:
+        elif now is not None and got == 0 and _expected(now, exact) is not None:
             told.append(f"{now.draw.purpose}: the noise comes from another stream")
     close()
     return list(dict.fromkeys(told))

@@ -27,18 +27,17 @@ from dplit.kernels._certified_ridge import noisy_mean
 from dplit.kernels.gaussian_process import GaussianProcessOracle
 from dplit.kernels.queries import QueryOracle
 from dplit.linear import moments, regressors
-from dplit.margins import _accelerated, _descent, estimators
+from dplit.margins import estimators
 from dplit.margins import plans as margin_plans
 from dplit.mechanisms import (
+    additive,
     exponential_mechanism,
     gaussian,
     gaussian_delta,
     gaussian_sigma,
     report_noisy_min,
 )
-from dplit.mechanisms import noise as mechanisms_noise
 from dplit.mechanisms.draws import Draw
-from dplit.mechanisms.secure import secure_gaussian, secure_laplace
 from dplit.papers.margin import gibbs
 from dplit.papers.sketching.masks import mask_law
 from dplit.papers.sketching.subsampled_sketch import noisy_subsampled_sum
@@ -746,19 +745,6 @@ def test_a_projection_states_the_mean_over_the_lengths_of_its_columns() -> None:
     assert book.epsilon(delta=1e-5) == model.entry_epsilon_
 
 
-def test_noise_of_opendp_is_heard() -> None:
-    pytest.importorskip("opendp")
-    with ledger() as book:
-        loud = secure_laplace([1.0, 2.0], scale=4.0, sensitivity=1.0)
-        quiet = secure_gaussian([1.0, 2.0], sigma=2.0, sensitivity=1.0)
-    assert [draw.mechanism for draw in book] == ["laplace", "gaussian"]
-    assert loud.loss == 0.25
-    assert quiet.loss == pytest.approx(0.125)
-    assert book.delta(epsilon=1.25) == pytest.approx(
-        gaussian_delta(epsilon=1.0, sigma=2.0, sensitivity=1.0), rel=1e-3
-    )
-
-
 # --- the ledger itself --------------------------------------------------------------------------
 
 
@@ -864,15 +850,15 @@ def test_a_budget_that_is_not_divided_among_margins(monkeypatch: pytest.MonkeyPa
 
 
 def test_noise_that_is_used_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept: list[Any] = []
+    kept: list[np.ndarray] = []
+    plain = additive.independent
 
-    def once(shape: Any, **options: Any) -> Any:
+    def once(law: Any, count: int, scale: Any, draw: Any) -> Any:
         if not kept:
-            kept.append(linear_noise(shape, **options))
-        return np.resize(kept[0], shape)
+            kept.append(draw(20))
+        return plain(law, count, scale, lambda n: np.resize(kept[0], n))
 
-    linear_noise = mechanisms_noise.gaussian_noise
-    monkeypatch.setattr(moments, "gaussian_noise", once)
+    monkeypatch.setattr(additive, "independent", once)
     assert any(
         "numbers were told, 0 were drawn" in x for x in _told("SufficientStatisticsRegressor")
     )
@@ -896,16 +882,23 @@ def test_a_scale_for_the_other_relation(name: str, monkeypatch: pytest.MonkeyPat
     assert any(x.startswith("spends 2 of 1") for x in _told(name, _TWO[1]))
 
 
-def test_a_variance_in_the_place_of_a_deviation(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = mechanisms_noise.gaussian_noise
-    monkeypatch.setattr(
-        moments, "gaussian_noise", lambda shape, sigma, rng: plain(shape, sigma=sigma**2, rng=rng)
-    )
-    assert any("drawn at scale" in x for x in _told("SufficientStatisticsRegressor"))
+@pytest.mark.parametrize("name", ["SufficientStatisticsRegressor", "NoisyGradientRegressor"])
+def test_a_variance_in_the_place_of_a_deviation(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = additive.independent
+
+    def loud(law: Any, count: int, scale: Any, draw: Any) -> Any:
+        return plain(law, count, scale * scale / 2**25, draw)
+
+    monkeypatch.setattr(additive, "independent", loud)
+    assert any("the noise has not the scale" in x for x in _told(name))
 
 
 def test_a_draw_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lloyd, "_draw", lambda noise, shape, scale, rng: np.zeros(shape))
+    plain = additive.independent
+    same = np.full(100, 1 << 60, np.uint64)
+    monkeypatch.setattr(
+        additive, "independent", lambda law, n, scale, _: plain(law, n, scale, lambda n: same[:n])
+    )
     assert any("numbers were told, 0 were drawn" in x for x in _told("PrivateLloyd"))
 
 
@@ -972,13 +965,12 @@ def test_planted_half_noise_of_a_margin_descent(
     solver: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The noise that is added is not the one that was told."""
-    plain = _descent.record_draw
+    plain = additive.record_draw
 
     def boast(*args: Any, **facts: Any) -> Any:
         return plain(*args, **facts | {"scale": 2.0 * facts["scale"]})
 
-    for module in (_accelerated, _descent):
-        monkeypatch.setattr(module, "record_draw", boast)
+    monkeypatch.setattr(additive, "record_draw", boast)
     told = _told("PrivateMarginClassifier", {"solver": solver})
     assert any("the noise has not the scale" in x for x in told)
 

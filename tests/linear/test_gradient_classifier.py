@@ -14,7 +14,8 @@ from scipy.stats import kstest
 from dplit import NoisyGradientClassifier
 from dplit._records import classified_records
 from dplit.linear import gradient_classifier
-from dplit.linear._acceleration import Schedule, _Scored, accelerated_descent, descent_schedule
+from dplit.linear._schedules import descent_schedule
+from dplit.linear.descent import Schedule, _Scored, descend
 from dplit.linear.gradient_classifier import _softmax_loss_derivative, softmax
 from dplit.mechanisms import gaussian_sigma
 from dplit.streams import stream
@@ -115,9 +116,7 @@ def test_one_score_in_a_matrix_is_one_score() -> None:
     y = X[:, 0]
     schedule = Schedule(0.5, 9, 1.0, 0.5, 500, "replace_one")
     one, many = (
-        accelerated_descent(
-            X, y, schedule, epsilon=1e6, delta=1e-6, rng=stream(0, "gc", "noise"), **told
-        )
+        descend(X, y, schedule, epsilon=1e6, delta=1e-6, rng=stream(0, "gc", "noise"), **told)
         for told in ({}, {"n_scores": 1, "derivative": lambda s, t: s - t[:, None]})
     )
     assert many.coef.shape == (3, 1)

@@ -20,7 +20,6 @@ from dplit.linear.objective import (
     smallest_regularization,
 )
 from dplit.mechanisms import gaussian_delta
-from dplit.mechanisms import noise as mechanisms_noise
 from dplit.streams import stream
 
 H = 0.5
@@ -310,29 +309,25 @@ def test_both_noises_come_to_the_stated_guarantee(epsilon, monkeypatch):
     taken from epsilon, or taken once instead of twice.
     """
     seen = {}
-    distance, draw = objective._solver_distance, mechanisms_noise.gamma_norm_noise
+    distance = objective._solver_distance
 
     def watch(*args, **options):
         seen["distance"] = distance(*args, **options)
         return seen["distance"]
 
-    def drawn(dimension, *, rate, rng):
-        seen["rate"] = rate
-        return draw(dimension, rate=rate, rng=rng)
-
     monkeypatch.setattr(objective, "_solver_distance", watch)
-    monkeypatch.setattr(objective, "gamma_norm_noise", drawn)
     delta = 1e-4
-    model = objective_perturbation(
-        [[0.6, 0.8], [0.0, 1.0]],
-        [1, -1],
-        epsilon=epsilon,
-        delta=delta,
-        data_norm=2.0,
-        regularization=7.0,
-        rng=stream(0, "objective-sum", "noise"),
-    )
-    t = seen["rate"] * seen["distance"]
+    with ledger() as book:
+        model = objective_perturbation(
+            [[0.6, 0.8], [0.0, 1.0]],
+            [1, -1],
+            epsilon=epsilon,
+            delta=delta,
+            data_norm=2.0,
+            regularization=7.0,
+            rng=stream(0, "objective-sum", "noise"),
+        )
+    t = seen["distance"] / list(book)[1].scale
     jacobian = math.log1p(0.25 * 2.0**2 / (2 * 7.0 * 2))
     spent = _spent(epsilon - 2 * t - jacobian, model.noise, 4.0)
     assert math.exp(t) * spent == pytest.approx(delta, rel=1e-6)

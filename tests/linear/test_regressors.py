@@ -136,10 +136,6 @@ def test_solution_is_ridge_on_the_noisy_moments_with_negative_eigenvalues_remove
     assert model.alpha == pytest.approx(model.sigma * 2.0**2 * math.sqrt(8.0))
 
 
-def no_noise(shape: Any, **_: Any) -> np.ndarray:
-    return np.zeros(shape)
-
-
 def patterned(n: int, d: int, kind: str) -> np.ndarray:
     """Records that drive float sums apart: a repeated block, one direction, cancelling pairs."""
     rng = stream(0, "float-search", "data")
@@ -160,21 +156,26 @@ def test_one_record_moves_the_computed_moments_by_its_own_share(
 
     Kills sums of records that are not on a grid: they differ in the last bits (asserted).
     """
-    monkeypatch.setattr(linear_moments, "gaussian_noise", no_noise)
     X, y = patterned(n, 5, kind), patterned(n, 1, kind)[:, 0]
     options: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-5, "data_norm": 1.3, "label_bound": 0.7}
+    hidden: list[linear_moments.Moments] = []
+
+    def caught(self: linear_moments.Moments, **told: Any) -> tuple[np.ndarray, np.ndarray]:
+        hidden.append(self)
+        return self.second, self.label
+
+    monkeypatch.setattr(linear_moments.Moments, "released", caught)
 
     def released(rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        model = linear_moments.sufficient_statistics(
-            rows, labels, **options, rng=stream(0, "float-search", "noise")
-        )
-        return np.append(model.gram, model.moment)
+        linear_moments.sufficient_statistics(rows, labels, **options)
+        return np.append(hidden[-1].second, hidden[-1].label)
 
     whole = released(X, y)
     order = stream(1, "float-search", "data").permutation(n)
     np.testing.assert_array_equal(released(X[order], y[order]), whole)
     np.testing.assert_array_equal(released(np.asfortranarray(X), y), whole)
-    units = np.append(np.full(25, 1.3**2), np.full(5, 1.3 * 0.7))
+    shares = float(hidden[-1].second_unit), float(hidden[-1].label_unit)
+    units = 1.0 / np.append(np.full(25, shares[0]), np.full(5, shares[1]))
     bound = linear_moments.moment_sensitivity(data_norm=1.0, label_bound=1.0)
     for gone in (0, n // 2, n - 1):
         rest = released(np.delete(X, gone, axis=0), np.delete(y, gone))

@@ -12,7 +12,8 @@ from scipy import stats
 from dplit import additive
 from dplit.additive import PrivateAdditiveClassifier, PrivateAdditiveRegressor
 from dplit.components import PrivatePCA
-from dplit.linear._acceleration import MOST_STEPS, Schedule, paced
+from dplit.linear._schedules import MOST_STEPS, paced
+from dplit.linear.descent import Schedule
 from dplit.linear.gradient_classifier import NoisyGradientClassifier
 from dplit.linear.moments import moment_sensitivity
 from dplit.linear.objective import _excess_delta, _largest_noise, loss_slopes, objective_noise

@@ -152,7 +152,7 @@ def test_a_record_moves_each_sum_by_what_the_ledger_says():
     with ledger() as told:
         accelerated(X, y, **SIZES, mu=0.3, n_steps=17, rng=_noise())
     (draw,) = told
-    assert (draw.steps, draw.sensitivity, draw.shape) == (17, 3.0, (1, 3))
+    assert (draw.steps, draw.sensitivity, draw.shape) == (17, 3.0, (3,))
     assert draw.scale * 0.3 == pytest.approx(3.0 * math.sqrt(17))
 
 

@@ -7,6 +7,7 @@ import inspect
 import itertools
 import math
 import pickle
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -17,9 +18,8 @@ from sklearn.datasets import load_digits
 
 from dplit.audit import ledger
 from dplit.features import orthonormal_blocks
-from dplit.mechanisms import gaussian_epsilon
+from dplit.mechanisms import additive, gaussian_epsilon
 from dplit.papers.sketching.quadratic import s4_ascent
-from dplit.sketching import additive_noise, plans
 from dplit.sketching.additive_noise import _noise_deviation
 from dplit.sketching.decoders.kmeans_cost import sse
 from dplit.sketching.decoders.low_rank import pca_risk
@@ -403,13 +403,23 @@ def test_a_fit_to_noise_is_no_worse_than_the_middle_and_says_so(kind):
 
 
 def test_digits_cost_less_than_one_centre_or_the_warning_says_that_they_may_not():
-    """64 dimensions, k = 10: three times the cost of one centre before, and no word."""
+    """64 dimensions, k = 10: three times the cost of one centre before, and no word.
+
+    False alarm 2^-6, were other seeds drawn: that all six of them warn.
+    """
     X = load_digits().data
     one, middle = sse(X, X.mean(axis=0)[None]), sse(X, np.full((1, 64), 8.0))
     options = {"bounds": (0.0, 16.0), "random_state": 0}
     exact = CompressiveKMeans(10, epsilon=None, **options).fit(X)
     assert sse(X, exact.cluster_centers_) < 0.8 * one
-    assert sse(X, CompressiveKMeans(10, epsilon=10.0, **options).fit(X).cluster_centers_) < one
+    heard = 0  # at this budget about half of the draws are
+    for seed in range(6):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            model = CompressiveKMeans(10, epsilon=10.0, **options | {"random_state": seed}).fit(X)
+        heard += not told
+        assert told or sse(X, model.cluster_centers_) < one
+    assert heard
     with pytest.warns(UserWarning, match="hides 10 components in 64 dimensions"):
         model = CompressiveKMeans(10, epsilon=1.0, **options).fit(X)
     assert sse(X, model.cluster_centers_) <= middle
@@ -589,19 +599,15 @@ def test_fit_is_two_calls_from_what_draws(kind, law, monkeypatch) -> None:
     """
     ways: list[list[str]] = []
 
-    def told(draw):
-        def wrapped(*arguments, **options):
-            stack = [f for f in inspect.stack()[1:] if "/src/dplit/" in f.filename]
-            around = ("_checks.py", "/dplit/_base.py")
-            ways.append([f.function for f in stack if not f.filename.endswith(around)])
-            return draw(*arguments, **options)
+    add = additive._Noise.add
 
-        return wrapped
+    def told(self, *arguments, **options):
+        stack = [f for f in inspect.stack()[1:] if "/src/dplit/" in f.filename]
+        around = ("_checks.py", "/dplit/_base.py")
+        ways.append([f.function for f in stack if not f.filename.endswith(around)])
+        return add(self, *arguments, **options)
 
-    for name in ("polydisc_noise", "laplace_noise", "gaussian_noise"):
-        for module in (additive_noise, plans):
-            if hasattr(module, name):
-                monkeypatch.setattr(module, name, told(getattr(module, name)))
+    monkeypatch.setattr(additive._Noise, "add", told)
     place = {"data_norm": 2.0} if kind is CompressivePCA else {"bounds": (-1.0, 1.0)}
     model = kind(1, noise=law, delta=1e-5 if law == "gaussian" else 0.0, random_state=0, **place)
     model.fit(np.random.default_rng(0).uniform(-1, 1, (2000, 2)))

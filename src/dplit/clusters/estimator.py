@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.cluster import KMeans
 
-from dplit._base import RandomState, spawn_generators, whole
+from dplit._base import RandomState, noise_source, spawn_generators, whole
 from dplit._bounds import check_box
 from dplit._checks import Neighboring, check_integer, quiet, warn_caller
 from dplit._predictors import CenterEstimator
@@ -71,7 +71,7 @@ class PrivateLloyd(CenterEstimator):
     a poor local optimum; merging candidates costs no privacy, and the noise of a step does not grow
     with their number. ``fit`` warns where the released counts are so small that the noise on a
     typical coordinate of a centre exceeds a quarter of the range: it reads the release alone. The
-    noise is floating-point research noise.
+    noise is exact (:mod:`dplit.mechanisms`).
 
     Examples
     --------
@@ -142,7 +142,7 @@ class PrivateLloyd(CenterEstimator):
             n_iter=self.n_iter,
             noise=self.noise,
             neighboring=self.neighboring,
-            rng=noise,
+            rng=noise_source(self.random_state, noise),
         )
         merged, self.counts_ = _merge_centers(
             box.unit(run.centers), run.counts, k, scale=run.noise.count_scale, rng=public

@@ -22,8 +22,9 @@ from dplit._checks import (
     check_rng,
     quiet,
 )
-from dplit.mechanisms import gaussian_noise, gaussian_sigma, laplace_noise
-from dplit.mechanisms.draws import record_draw
+from dplit.mechanisms import gaussian_sigma
+from dplit.mechanisms._bits import check_source
+from dplit.mechanisms.additive import Gaussian, Laplace
 
 _Noise = Literal["laplace", "gaussian"]
 
@@ -208,7 +209,7 @@ def private_lloyd(
     n_iter: int = 5,
     noise: _Noise = "laplace",
     neighboring: Neighboring = "add_remove",
-    rng: np.random.Generator,
+    rng: np.random.Generator | None = None,
 ) -> PrivateCenters:
     """Centres of k clusters from a fixed number of noisy Lloyd steps.
 
@@ -228,8 +229,8 @@ def private_lloyd(
         Number of steps, fixed in advance: the noise of each grows with it.
     noise : {"laplace", "gaussian"}, default="laplace"
     neighboring : {"add_remove", "replace_one"}, default="add_remove"
-    rng : numpy.random.Generator
-        Source of the noise: research noise in floating point, not a release.
+    rng : numpy.random.Generator or None, default=None
+        None: bits of the operating system. A generator is a replay, which voids the guarantee.
 
     Returns
     -------
@@ -268,29 +269,17 @@ def private_lloyd(
     scales = lloyd_noise(
         d, epsilon=epsilon, delta=delta, n_iter=n_iter, noise=noise, neighboring=neighboring
     )
-    check_rng(rng)
+    check_source(rng)
     whole, centers = np.rint(box.unit(records) * 2.0**_BITS), box.unit(first)
     counts = np.zeros(len(centers))
+    law = Laplace if noise == "laplace" else Gaussian
+    moves = _moves(d, scales, noise, neighboring)
     for _ in range(n_iter):
         sums, counts = _sums(whole, centers)
-        record_draw(
-            noise,
-            "sums of the clusters",
-            of=sums,
-            scale=scales.sum_scale,
-            shape=sums.shape,
-            **_moves(d, scales, noise, neighboring)[0],
+        sums = law(scales.sum_scale).add(sums, hides="sums of the clusters", rng=rng, **moves[0])
+        counts = law(scales.count_scale).add(
+            counts, hides="counts of the clusters", rng=rng, **moves[1]
         )
-        sums = sums + _draw(noise, sums.shape, scales.sum_scale, rng)
-        record_draw(
-            noise,
-            "counts of the clusters",
-            of=counts,
-            scale=scales.count_scale,
-            shape=counts.shape,
-            **_moves(d, scales, noise, neighboring)[1],
-        )
-        counts = counts + _draw(noise, counts.shape, scales.count_scale, rng)
         moved = np.clip(sums / np.maximum(counts, 1.0)[:, None], -1.0, 1.0)
         centers = np.where(counts[:, None] >= 1.0, moved, centers)
     return PrivateCenters(
@@ -307,13 +296,7 @@ def _moves(
     """
     times, s, t = 1.0 if neighboring == "add_remove" else 2.0, scales.sum_scale, scales.count_scale
     if noise == "laplace":
-        return {"norm": "l1", "sensitivity": times * d}, {"norm": "l1", "sensitivity": times}
+        return {"sensitivity": times * d}, {"sensitivity": times}
     apart = math.sqrt(times * (d / s**2 + 1.0 / t**2))  # from one cluster into another
     joint = max(apart, times * math.sqrt(d) / s)
     return {"sensitivity": times * math.sqrt(d)}, {"sensitivity": math.sqrt(times), "joint": joint}
-
-
-def _draw(noise: str, shape: tuple[int, ...], scale: float, rng: np.random.Generator) -> Array:
-    if noise == "laplace":
-        return laplace_noise(shape, scale=scale, rng=rng)
-    return gaussian_noise(shape, sigma=scale, rng=rng)

@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dplit._base import RandomState, spawn_generators, whole
+from dplit._base import RandomState, noise_source, spawn_generators, whole
 from dplit._bounds import LARGEST_INPUT, Box, check_box
 from dplit._checks import Array, check_choice, check_epsilon, check_flag, check_integer, quiet
 from dplit._numerics.clipping import clamp
@@ -28,7 +28,7 @@ from dplit.entries.projections import (
     useful_correction,
 )
 from dplit.mechanisms import gaussian_epsilon
-from dplit.mechanisms.draws import record_draw
+from dplit.mechanisms.additive import Gaussian
 
 #: Larger budgets get the noise of this one.
 _MOST_BITS = 300.0
@@ -87,7 +87,9 @@ class _EntryPrivateRegressor(LinearRegressor):
         if self.fit_intercept:
             self.intercept_ += (shift - float(weights @ theta)) / float(np.linalg.norm(seen[:, 1]))
 
-    def _state(self, n_records: int, entry: float, row: float, scheme: str) -> None:
+    def _state(
+        self, n_records: int, entry: float, row: float, scheme: str, *, exact: bool = True
+    ) -> None:
         """Set the guarantee and its sentence."""
         self.epsilon_, self.delta_ = float(self.epsilon), float(self.delta)
         self.neighboring_ = "replace_entry"
@@ -101,7 +103,7 @@ class _EntryPrivateRegressor(LinearRegressor):
         self.privacy_statement_ = (
             f"{scheme}: {self.epsilon_:g} bits of mutual-information differential privacy for each "
             "ENTRY of X, all other entries being known; in the usual terms "
-            + dp_statement(entry, self.delta_, change, random_state=self.random_state)
+            + dp_statement(entry, self.delta_, change, random_state=self.random_state, exact=exact)
         )
 
 
@@ -150,7 +152,7 @@ class AdditiveNoiseRegressor(_EntryPrivateRegressor):
 
     Notes
     -----
-    The noise is floating-point research noise, not a release.
+    The noise is exact (:mod:`dplit.mechanisms`).
 
     References
     ----------
@@ -199,17 +201,13 @@ class AdditiveNoiseRegressor(_EntryPrivateRegressor):
         AdditiveNoiseRegressor
         """
         rows, labels, box = self._scaled(X, y)
-        (noise,) = spawn_generators(self.random_state, 1)
         self.sigma_ = additive_sigma(epsilon=min(self.epsilon, _MOST_BITS))
-        record_draw(
-            "gaussian",
-            "entries of a table",
-            of=rows,
+        noisy = Gaussian(self.sigma_).add(
+            rows,
+            hides="entries of a table",
             sensitivity=2.0,
-            scale=self.sigma_,
-            shape=rows.shape,
+            rng=noise_source(self.random_state),
         )
-        noisy = rows + self.sigma_ * noise.standard_normal(rows.shape)
         public = np.column_stack([labels, np.ones(len(rows))] if self.fit_intercept else [labels])
         self._publish(ProjectionRelease(noisy, public), self.sigma_**2, box)
         entry, row = (
@@ -279,7 +277,7 @@ class RandomProjectionRegressor(_EntryPrivateRegressor):
     -----
     The guarantee holds for all X within the bounds and every fixed y, even if the projection is
     published: given S, an entry is seen through a Gaussian channel of power ``|s_i|^2 / sigma^2``,
-    whose mean is ``2 ** (2 epsilon) - 1``. The noise is floating-point research noise.
+    whose mean is ``2 ** (2 epsilon) - 1``. The noise is floating-point noise, for research.
 
     References
     ----------
@@ -341,5 +339,5 @@ class RandomProjectionRegressor(_EntryPrivateRegressor):
             row_epsilon(delta=self.delta, variance=variance, n_components=n, row_change=change)
             for change in (2.0, 2.0 * math.sqrt(rows.shape[1]))
         )
-        self._state(len(rows), entry, row, f"Random projection on {n} rows")
+        self._state(len(rows), entry, row, f"Random projection on {n} rows", exact=False)
         return self

@@ -8,19 +8,20 @@ ones, which nobody hides, is one more column.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dplit._base import RandomState, spawn_generators, whole
+from dplit._base import RandomState, noise_source, whole
 from dplit._checks import Array, check_epsilon, check_flag, quiet
 from dplit._numerics.exact import exact_gram, gram_rounding, grid_values
 from dplit.entries._checks import check_least_delta
 from dplit.entries.estimators import _MOST_BITS, _EntryPrivateRegressor
 from dplit.entries.variances import moment_variances
-from dplit.mechanisms import gaussian_epsilon, gaussian_noise
-from dplit.mechanisms.draws import record_draw
+from dplit.linear.moments import Moments
+from dplit.mechanisms import gaussian_epsilon
 
 #: Beyond this the noise is rounding, and epsilon is said to be infinite.
 _LARGEST_MU = 1e7
@@ -128,7 +129,7 @@ class EntryMomentsRegressor(_EntryPrivateRegressor):
         EntryMomentsRegressor
         """
         rows, labels, box = self._scaled(X, y)
-        (noise,) = spawn_generators(self.random_state, 1)
+        noise = noise_source(self.random_state)
         (n, d), ones = rows.shape, int(bool(self.fit_intercept))
         middle = float(np.mean(labels)) if ones else 0.0
         largest = float(np.abs(labels - middle).max())
@@ -158,34 +159,27 @@ class EntryMomentsRegressor(_EntryPrivateRegressor):
         unit: Array,
         ones: int,
         variances: tuple[float, float],
-        rng: np.random.Generator,
+        rng: np.random.Generator | None,
     ) -> tuple[Array, Array]:
         """Release the moments of ``[rows, 1]`` (or of the rows), and of the rows with ``unit``."""
         d, (g, c) = rows.shape[1], variances
         whole, step = grid_values(np.column_stack([rows, np.ones((len(rows), ones))]), 1.0)
         told, label_step = grid_values(unit[:, None], 1.0)
-        size, others, loss = d + ones, d - 1 + ones, gram_rounding(d * d + d)
-        record_draw(
-            "gaussian",
-            "second moments",
-            of=lambda: exact_gram(whole, whole) * step * step,
-            sensitivity=math.sqrt(max(8.0 * others, 1.0)) * (1.0 + loss),
-            scale=math.sqrt(2.0 * g),
-            shape=(size, size),
+        others, loss = d - 1 + ones, gram_rounding(d * d + d)
+        square = Fraction(step) ** 2
+        exact = Moments(
+            exact_gram(whole, whole),
+            exact_gram(whole[:, :d], told)[:, 0],
+            square,
+            Fraction(step) * Fraction(label_step),
         )
-        square = gaussian_noise((size, size), sigma=math.sqrt(2.0 * g), rng=rng)
-        gram = exact_gram(whole, whole) * step * step + (square + square.T) / 2.0
-        record_draw(
-            "gaussian",
-            "moments with the responses",
-            of=lambda: exact_gram(whole[:, :d], told)[:, 0] * step * label_step,
-            sensitivity=2.0 * (1.0 + loss),
-            scale=math.sqrt(c),
-            shape=(d,),
+        return exact.released(
+            sigmas=(math.sqrt(2.0 * g), math.sqrt(c)),
+            moved=(math.sqrt(max(8.0 * others, 1.0)) * (1.0 + loss), 2.0 * (1.0 + loss)),
             joint=moment_mus(d, ones, g, c)[0],
+            rng=rng,
+            responses="responses",
         )
-        line = gaussian_noise(d, sigma=math.sqrt(c), rng=rng)
-        return gram, exact_gram(whole[:, :d], told)[:, 0] * step * label_step + line
 
 
 def entry_variances(

@@ -20,8 +20,7 @@ from dplit._checks import Array, quiet
 from dplit._numerics.clipping import silenced
 from dplit._numerics.trigonometry import angle_factor, scaled_cosine_and_sine
 from dplit.kernels.ridge_sensitivity import crude_sensitivity, record_sensitivity
-from dplit.mechanisms import gaussian_noise
-from dplit.mechanisms.draws import record_draw
+from dplit.mechanisms.additive import Gaussian
 
 #: Records whose products are added in one matrix product.
 _ROWS = 2048
@@ -185,7 +184,7 @@ def mean_share(strength: float) -> float:
 
 
 @quiet
-def noisy_mean(units: Array, unit: float, rng: np.random.Generator) -> float:
+def noisy_mean(units: Array, unit: float, rng: np.random.Generator | None) -> float:
     """Return the private mean of labels in [-1, 1], drawn to 0 where it is hardly seen.
 
     ``unit`` is the deviation of the noise for sensitivity 1. A sum that is rounded once is wrong by
@@ -193,8 +192,7 @@ def noisy_mean(units: Array, unit: float, rng: np.random.Generator) -> float:
     """
     exact, moved = math.fsum(units.data) / len(units), 2.0 / len(units) * (1 + 1e-12) + 2**-50
     sigma = moved * unit
-    told = {"sensitivity": moved, "scale": sigma, "shape": (1,)}
-    record_draw("gaussian", "mean of the labels", of=np.array([exact]), **told)
-    found = exact + float(gaussian_noise(1, sigma=sigma, rng=rng)[0])
+    noisy = Gaussian(sigma).add([exact], hides="mean of the labels", sensitivity=moved, rng=rng)
+    found = float(noisy[0])
     seen = 2.0 * sigma  # two deviations: a mean of 0 then costs little
     return min(1.0, max(-1.0, found - seen * (seen / found))) if abs(found) > seen else 0.0

@@ -15,8 +15,8 @@ from dplit.kernels.gamma import gamma_release
 from dplit.kernels.lipschitz import least_squares_stability, lipschitz_stability
 from dplit.kernels.losses import lipschitz_constant
 from dplit.kernels.queries import query_scale
-from dplit.mechanisms import gaussian_noise, gaussian_sigma, laplace_noise
-from dplit.mechanisms.draws import record_draw
+from dplit.mechanisms import gaussian_sigma
+from dplit.mechanisms.additive import Gaussian, Laplace
 
 Release = Literal["gaussian_process", "gamma", "queries"]
 
@@ -114,20 +114,12 @@ def _add_noise(
     release: Release,
     epsilon: float,
     delta: float,
-    rng: np.random.Generator,
+    rng: np.random.Generator | None,
 ) -> _ReleasedWeights:
     """Release exact weights; ``asked`` are the features of the public points, for queries."""
     if release == "gaussian_process":
         sigma = float(gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=sensitivity))
-        record_draw(
-            "gaussian",
-            "weights",
-            of=weights,
-            sensitivity=sensitivity,
-            scale=sigma,
-            shape=weights.shape,
-        )
-        coef = weights + gaussian_noise(len(weights), sigma=sigma, rng=rng)
+        coef = Gaussian(sigma).add(weights, hides="weights", sensitivity=sensitivity, rng=rng)
         return _ReleasedWeights(coef, sensitivity, sigma, float(epsilon), float(delta))
     if release == "gamma":
         coef = gamma_release(weights, sensitivity=sensitivity, epsilon=epsilon, rng=rng)
@@ -135,15 +127,11 @@ def _add_noise(
     if asked is None:
         raise ValueError("asked must be given with release='queries', got asked=None")
     scale = query_scale(n_queries=len(asked), sensitivity=sensitivity, epsilon=epsilon)
-    record_draw(
-        "laplace",
-        "answers at public points",
-        of=lambda: asked @ weights,
-        norm="l1",
+    answers = Laplace(scale).add(
+        asked @ weights,
+        hides="answers at public points",
         sensitivity=len(asked) * sensitivity,
-        scale=scale,
-        shape=(len(asked),),
+        rng=rng,
     )
-    answers = asked @ weights + laplace_noise(len(asked), scale=scale, rng=rng)
     coef = _weights_from_answers(asked, answers, scale=scale)
     return _ReleasedWeights(coef, sensitivity, scale, float(epsilon), 0.0)

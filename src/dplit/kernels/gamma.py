@@ -8,14 +8,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dplit._checks import Array, check_positive, check_real_array, quiet
-from dplit._numerics.rounding import round_down, round_up
-from dplit.mechanisms import gamma_norm_noise
-from dplit.mechanisms.draws import record_draw
+from dplit._numerics.rounding import round_down
+from dplit.mechanisms.additive import GammaNorm
 
 
 @quiet
 def gamma_release(
-    weights: ArrayLike, *, sensitivity: float, epsilon: float, rng: np.random.Generator
+    weights: ArrayLike,
+    *,
+    sensitivity: float,
+    epsilon: float,
+    rng: np.random.Generator | None = None,
 ) -> Array:
     """Weights of a linear model plus noise with density proportional to ``exp(-rate ||b||_2)``.
 
@@ -28,8 +31,8 @@ def gamma_release(
         certified distance of an approximate solver for both), positive.
     epsilon : float
         Positive; the rate is ``epsilon / sensitivity``.
-    rng : numpy.random.Generator
-        Source of the noise: research noise in floating point, not a release.
+    rng : numpy.random.Generator or None, default=None
+        None: bits of the operating system. A generator is a replay, which voids the guarantee.
 
     Returns
     -------
@@ -48,12 +51,4 @@ def gamma_release(
     exact = check_real_array("weights", weights, 1)
     budget = Fraction(check_positive("epsilon", epsilon))
     rate = round_down(budget / Fraction(check_positive("sensitivity", sensitivity)))
-    record_draw(
-        "gamma_norm",
-        "weights",
-        of=exact,
-        sensitivity=sensitivity,
-        scale=round_up(1 / Fraction(rate)),
-        shape=exact.shape,
-    )
-    return np.asarray(exact + gamma_norm_noise(len(exact), rate=rate, rng=rng))
+    return GammaNorm(rate).add(exact, hides="weights", sensitivity=sensitivity, rng=rng)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 
-from dplit._base import RandomState, spawn_generators, whole
+from dplit._base import RandomState, noise_source, spawn_generators, whole
 from dplit._bounds import LARGEST_INPUT, stated_ends, stated_norm
 from dplit._checks import (
     Array,
@@ -114,7 +114,7 @@ class _KernelMachine(BaseEstimator):  # type: ignore[misc]
             release=self.release,
             epsilon=self.epsilon,
             delta=self.delta,
-            rng=noise,
+            rng=noise_source(self.random_state, noise),
         )
         self.coef_, self.frequencies_, self.regularization_ = released.coef, frequencies, penalty
         self.sensitivity_, self.noise_scale_ = released.sensitivity, released.noise_scale
@@ -251,8 +251,8 @@ class PrivateKernelMachine(
     -----
     Rows have norm 1 (0 where a label is missing), so the sensitivity is ``C_L / (lambda m)`` by
     Theorem 2 for the pinball loss, and
-    :func:`~dplit.kernels.lipschitz.least_squares_stability` for least squares. The noise is
-    floating-point research noise, not a release. For the exact kernel see
+    :func:`~dplit.kernels.lipschitz.least_squares_stability` for least squares. The noise is exact
+    (:mod:`dplit.mechanisms`). For the exact kernel see
     :class:`~dplit.kernels.gaussian_process.GaussianProcessOracle`, which stays with the curator.
 
     References
@@ -405,8 +405,8 @@ class PrivateKernelClassifier(SignClassifier, _KernelMachine):
     Notes
     -----
     The sensitivity is ``1 / (lambda m)`` by Theorem 2, which the hinge attains. ``fit`` refuses no
-    records, as for :class:`PrivateKernelMachine`. The noise is floating-point research noise, not a
-    release.
+    records, as for :class:`PrivateKernelMachine`. The noise is exact
+    (:mod:`dplit.mechanisms`).
 
     Examples
     --------

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 
-from dplit._base import RandomState, spawn_generators, whole
+from dplit._base import RandomState, noise_source, spawn_generators, whole
 from dplit._bounds import LARGEST_INPUT, check_box, stated_ends
 from dplit._checks import (
     check_choice,
@@ -36,8 +36,8 @@ from dplit.kernels._certified_ridge import (
     public_waves,
     ridge_coefficients,
 )
-from dplit.mechanisms import gaussian_noise, gaussian_sigma
-from dplit.mechanisms.draws import record_draw
+from dplit.mechanisms import gaussian_sigma
+from dplit.mechanisms.additive import Gaussian
 
 #: Fewest frequencies by default: more never add noise, and fewer were seen to learn less.
 _FEWEST = 100
@@ -123,7 +123,7 @@ class PrivateRandomFeatureRegressor(
     computes: the distance of any computed fit from the exact one has a bound in the numbers of
     records and of coefficients and ``alpha`` alone, which is added for both neighbours, and a row's
     features do not depend on its place among the others. The noise is calibrated exactly (analytic
-    Gaussian mechanism). It is floating-point research noise, not a release. Before it is clipped a
+    Gaussian mechanism). It is exact (:mod:`dplit.mechanisms`). Before it is clipped a
     prediction carries noise of variance ``sigma_ ** 2``, the same for every input and every group,
     and the error of ``intercept_``, one number for all.
 
@@ -282,22 +282,17 @@ class PrivateRandomFeatureRegressor(
         budget = {"epsilon": self.epsilon, "delta": self.delta}
         sigma = float(gaussian_sigma(sensitivity=sensitivity, **budget)) / left
         public, noise = spawn_generators(self.random_state, 2)
+        bits = noise_source(self.random_state, noise)
         frequencies = random_frequencies(n_features, count, gamma=gamma, rng=public)
         frequencies = frequencies / np.reshape(half_widths, (-1, 1))
         inside = np.clip(np.where(known, labels, middle), low, high)
         units = np.clip((inside - middle) / half, -1.0, 1.0)
-        mean = noisy_mean(units, unit / math.sqrt(share), noise) if share else 0.0
+        mean = noisy_mean(units, unit / math.sqrt(share), bits) if share else 0.0
         left_over = np.clip(units - mean, -1.0, 1.0)
         exact = ridge_coefficients(records, left_over, frequencies, alpha, known)
-        record_draw(
-            "gaussian",
-            "coefficients",
-            of=exact,
-            sensitivity=sensitivity,
-            scale=sigma,
-            shape=exact.shape,
+        self.coef_ = half * Gaussian(sigma).add(
+            exact, hides="coefficients", sensitivity=sensitivity, rng=bits
         )
-        self.coef_ = half * (exact + gaussian_noise(len(exact), sigma=sigma, rng=noise))
         self.intercept_, self.bounds_ = middle + half * mean, (low, high)
         self.frequencies_, self.gamma_, self.alpha_ = frequencies, gamma, alpha
         self.sensitivity_, self.sigma_ = half * sensitivity, half * sigma

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplit._base import RandomState, spawn_generators, whole
+from dplit._base import RandomState, noise_source, whole
 from dplit._checks import (
     Neighboring,
     check_epsilon,
@@ -21,8 +21,8 @@ from dplit._checks import (
 from dplit._numerics.exact import exact_gram, gram_rounding, grid_rows
 from dplit.linear.moments import moment_sensitivity, sufficient_statistics
 from dplit.linear.regressors import ClippedLinearRegressor
-from dplit.mechanisms import gaussian_delta, gaussian_noise, gaussian_sigma
-from dplit.mechanisms.draws import record_draw
+from dplit.mechanisms import gaussian_delta, gaussian_sigma
+from dplit.mechanisms.additive import Gaussian
 
 #: Error of an eigenvalue of two data sets by LAPACK, for each column: 8 units in the last place of
 #: the largest eigenvalue, which is at most the number of records, 2^30.
@@ -105,8 +105,7 @@ class AdaSSPRegressor(ClippedLinearRegressor):
     every budget; the noise on the matrix is isotropic, half its variance off the diagonal; and
     negative eigenvalues of the released matrix are set to 0. The same repairs as
     :class:`~dplit.linear.regressors.SufficientStatisticsRegressor` has, which spends nothing on the
-    penalty and takes about :math:`s\sqrt d`. The noise is floating-point research noise, not a
-    release.
+    penalty and takes about :math:`s\sqrt d`. The noise is exact (:mod:`dplit.mechanisms`).
 
     References
     ----------
@@ -166,7 +165,7 @@ class AdaSSPRegressor(ClippedLinearRegressor):
         sigma = gaussian_sigma(
             epsilon=budget[0], delta=budget[1], sensitivity=math.hypot(alone, together)
         )
-        rng = spawn_generators(self.random_state, 1)[0]
+        rng = noise_source(self.random_state)
         noisy = _noisy_least_eigenvalue(unit, sensitivity=alone, sigma=sigma, rng=rng)
         epsilon, delta = budget_of(sigma, together)
         moments = sufficient_statistics(
@@ -188,7 +187,7 @@ class AdaSSPRegressor(ClippedLinearRegressor):
 
 
 def _noisy_least_eigenvalue(
-    unit: NDArray[np.float64], *, sensitivity: float, sigma: float, rng: np.random.Generator
+    unit: NDArray[np.float64], *, sensitivity: float, sigma: float, rng: np.random.Generator | None
 ) -> float:
     """Return the least eigenvalue of the second moments of rows of norm 1, with noise.
 
@@ -197,12 +196,14 @@ def _noisy_least_eigenvalue(
     """
     rows, step = grid_rows(unit, 1.0)
     least = float(np.linalg.eigvalsh(exact_gram(rows, rows))[0]) * step * step
-    record_draw(
-        "gaussian",
-        "least eigenvalue of the second moments",
-        of=np.array([least]),
-        sensitivity=sensitivity,
-        scale=sigma,
-        shape=(1,),
+    return released_eigenvalue(least, sensitivity=sensitivity, sigma=sigma, rng=rng)
+
+
+def released_eigenvalue(
+    least: float, *, sensitivity: float, sigma: float, rng: np.random.Generator | None
+) -> float:
+    """Return a least eigenvalue with exact Gaussian noise."""
+    noisy = Gaussian(sigma).add(
+        [least], hides="least eigenvalue of the second moments", sensitivity=sensitivity, rng=rng
     )
-    return least + float(gaussian_noise(1, sigma=sigma, rng=rng)[0])
+    return float(noisy[0])

@@ -17,13 +17,13 @@ from dplit._checks import (
     check_neighboring,
     check_positive,
     check_probability,
-    check_rng,
     quiet,
 )
 from dplit._numerics.clipping import clamp
 from dplit._numerics.exact import GRAM_BITS, exact_gram, gram_rounding, grid_rows
 from dplit.mechanisms import gaussian_sigma
-from dplit.mechanisms.draws import record_draw, record_step
+from dplit.mechanisms._bits import check_source
+from dplit.mechanisms.additive import Gaussian
 
 _Derivative = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
 
@@ -107,6 +107,83 @@ class _Records(NamedTuple):
         return exact_gram(self.directions, whole) * (step * self.step)
 
 
+class _Scored(_Records):
+    """Records with k scores each: the same bits in every order, as of those with one."""
+
+    __slots__ = ()
+
+    def scores(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Scores (n, k) by coefficients (d, k)."""
+        unit = math.ldexp(1.0, math.frexp(float(np.linalg.norm(w)))[1] - 36)
+        exact = self.directions @ np.rint(w / unit)
+        return np.asarray((exact.T * (unit * self.step / self.inner) * self.lengths).T)
+
+    def gradient_sum(self, slopes: NDArray[Any], clip: float) -> NDArray[np.float64]:
+        """Sum of ``x slope^T``, each of Frobenius norm at most ``clip``, the product of two."""
+        longer = np.nan_to_num(clamp(slopes), nan=0.0) * self.lengths[:, None]
+        whole, step = grid_rows(longer, clip)
+        return exact_gram(self.directions, whole) * (step * self.step)
+
+
+class Schedule(NamedTuple):
+    """What a descent does, from public numbers alone; ``n_records`` is the public one.
+
+    Steps are of length ``learning_rate`` for the mean gradient, with Polyak's ``momentum``, made of
+    released sums alone; ``radius`` is that of the ball to which the model is projected, and
+    ``average`` asks for the mean of the last half of the iterates in the place of the last one.
+    """
+
+    clip: float
+    steps: int
+    learning_rate: float
+    momentum: float
+    n_records: int
+    neighboring: Neighboring
+    radius: float = math.inf
+    average: bool = True
+
+
+@quiet
+def descend(
+    rows: NDArray[np.float64],
+    labels: NDArray[Any],
+    schedule: Schedule,
+    *,
+    epsilon: float,
+    delta: float,
+    rng: np.random.Generator | None,
+    derivative: _Derivative = squared_loss_derivative,
+    n_scores: int | None = None,
+) -> PrivateCoefficients:
+    """Follow a schedule on the exact sums of clipped gradients, each released with exact noise.
+
+    Arguments are checked by the callers. With k ``n_scores`` the coefficients are (d, k), scores
+    and derivatives (n, k), and gradients are clipped in the Frobenius norm.
+    """
+    clip, steps, rate, momentum, n_records, neighboring, radius, average = schedule
+    shape = (rows.shape[1],) if n_scores is None else (rows.shape[1], n_scores)
+    rounding = gram_rounding(math.prod(shape))
+    moved = clip * ((1.0 if neighboring == "add_remove" else 2.0) + rounding)
+    sigma = gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=moved * math.sqrt(steps))
+    records = (_Records if n_scores is None else _Scored).of(rows)
+    known = clamp(labels)
+    w, speed, total = np.zeros((3, *shape))
+    noisy = Gaussian(sigma).repeatedly(
+        shape, steps=steps, hides="sums of clipped gradients", sensitivity=moved, rng=rng
+    )
+    for step in range(steps):
+        with np.errstate(all="ignore"):  # a warning would tell of a record
+            slopes = derivative(records.scores(w), known)
+        released = noisy(records.gradient_sum(slopes, clip))
+        speed = momentum * speed - rate / n_records * released
+        w = w + speed
+        if radius < math.inf:
+            w = w * (radius / max(radius, float(np.linalg.norm(w))))
+        total = total + (w if step >= steps // 2 else 0.0)
+    coef = total / (steps - steps // 2) if average else w
+    return PrivateCoefficients(coef, epsilon, delta, neighboring, sigma)
+
+
 @quiet
 def noisy_gradient_descent(
     X: ArrayLike,
@@ -122,7 +199,7 @@ def noisy_gradient_descent(
     radius: float | None = None,
     average: bool = True,
     derivative: _Derivative = squared_loss_derivative,
-    rng: np.random.Generator,
+    rng: np.random.Generator | None = None,
 ) -> PrivateCoefficients:
     """Linear model by full-batch gradient descent, (epsilon, delta)-private by clipping and noise.
 
@@ -151,8 +228,8 @@ def noisy_gradient_descent(
     derivative : callable, default=squared_loss_derivative
         ``derivative(scores, y)``: the derivative of any loss in the score, record by record. It
         must not raise, whatever the scores; NaN counts as 0.
-    rng : numpy.random.Generator
-        Source of the noise: research noise in floating point, not a release.
+    rng : numpy.random.Generator or None, default=None
+        None: bits of the operating system. A generator is a replay, which voids the guarantee.
 
     Returns
     -------
@@ -189,35 +266,19 @@ def noisy_gradient_descent(
     check_neighboring(neighboring)
     steps = check_integer("steps", steps)
     clip = check_positive("clip", clip)
-    rate = check_positive("learning_rate", learning_rate) / public_number(
-        len(rows), neighboring, public_size
-    )
+    rate = check_positive("learning_rate", learning_rate)
+    n = public_number(len(rows), neighboring, public_size)
     limit = math.inf if radius is None else check_positive("radius", radius)
-    check_rng(rng)
-    d = rows.shape[1]
-    moved = clip * ((1.0 if neighboring == "add_remove" else 2.0) + gram_rounding(d))
-    sigma = gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=moved * math.sqrt(steps))
-    records, labels = _Records.of(rows), clamp(labels)
-    w = np.zeros(d)
-    total = np.zeros_like(w)
-    record_draw(
-        "gaussian",
-        "sums of clipped gradients",
-        sensitivity=moved,
-        scale=sigma,
-        shape=(d,),
-        steps=steps,
+    check_source(rng)
+    return descend(
+        rows,
+        labels,
+        Schedule(clip, steps, rate, 0.0, n, neighboring, limit, average),
+        epsilon=epsilon,
+        delta=delta,
+        rng=rng,
+        derivative=derivative,
     )
-    for step in range(steps):
-        with np.errstate(all="ignore"):  # a warning would tell of a record
-            slopes = derivative(records.scores(w), labels)
-        gradient = records.gradient_sum(slopes, clip)
-        record_step(gradient)
-        w = w - rate * (gradient + sigma * rng.standard_normal(w.shape))
-        w = w * (limit / max(limit, float(np.linalg.norm(w)))) if limit < math.inf else w
-        total += w if step >= steps // 2 else 0.0
-    coef = total / (steps - steps // 2) if average else w
-    return PrivateCoefficients(coef, epsilon, delta, neighboring, sigma)
 
 
 def public_number(n_records: int, neighboring: str, public_size: int | None) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from dplit._base import RandomState, spawn_generators, whole
+from dplit._base import RandomState, noise_source, whole
 from dplit._bounds import stated_norm
 from dplit._checks import (
     Neighboring,
@@ -24,8 +24,8 @@ from dplit._checks import (
 from dplit._numerics.clipping import clip_rows, lifted, lowered, silenced
 from dplit._records import classified_records, fitted_records
 from dplit._statements import state_guarantee
-from dplit.linear._acceleration import Schedule, accelerated_descent, descent_schedule, paced
-from dplit.linear.descent import public_number
+from dplit.linear._schedules import descent_schedule, paced
+from dplit.linear.descent import Schedule, descend, public_number
 from dplit.mechanisms import gaussian_sigma
 
 #: Default length of the model to be learnt, over which classes differ by many units of the scores.
@@ -132,7 +132,7 @@ class NoisyGradientClassifier(
 
     Default schedule: that of :class:`~dplit.additive.PrivateAdditiveRegressor` for a model of
     length 64, with a curvature of 1/(2 k) in each of d (k - 1) coordinates for k classes. The noise
-    is floating-point research noise, not a release.
+    is exact (:mod:`dplit.mechanisms`).
 
     References
     ----------
@@ -208,7 +208,7 @@ class NoisyGradientClassifier(
             unit = lifted(unit)
         k = len(self.classes_)
         spread = np.full(unit.shape[1], 0.5) if spread is None else spread
-        fitted = accelerated_descent(
+        fitted = descend(
             silenced(unit, places >= 0),
             np.maximum(places, 0),
             self._schedule(len(unit), k, spread),
@@ -216,7 +216,7 @@ class NoisyGradientClassifier(
             delta=self.delta,
             derivative=_softmax_loss_derivative,
             n_scores=k,
-            rng=spawn_generators(self.random_state, 1)[0],
+            rng=noise_source(self.random_state),
         )
         coef = fitted.coef.T
         coef, constants = lowered(coef) if self.fit_intercept else (coef, np.zeros(k))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,23 +17,56 @@ from dplit._checks import (
     check_neighboring,
     check_positive,
     check_probability,
-    check_rng,
     quiet,
 )
 from dplit._numerics.exact import exact_gram, gram_rounding, grid_rows, grid_values
-from dplit.mechanisms import gaussian_noise, gaussian_sigma
-from dplit.mechanisms.draws import record_draw
+from dplit.mechanisms import gaussian_sigma
+from dplit.mechanisms._bits import check_source
+from dplit.mechanisms.additive import Gaussian
 
 
-def noisy_gram(rows: Array, unit: float, *, sigma: float, rng: np.random.Generator) -> Array:
-    """Second moments of rows on a grid, with noise that is isotropic in the Frobenius norm.
+class Moments(NamedTuple):
+    """Second moments, and moments with the labels, as whole sums and what a 1 in them stands for.
 
-    ``sigma``, the deviation on the diagonal, is in units of ``unit`` squared grid steps. All that
-    is rounded after the noise was added is a function of the noisy sum.
+    ``second`` (d, d) and ``label`` (d,) are exact sums of products of grid steps, which add up to
+    those of a union of records; a unit of rows is ``second_unit``, rational, and so on.
     """
-    d = rows.shape[1]
-    noise = gaussian_noise((d, d), sigma=sigma, rng=rng)
-    return np.asarray(exact_gram(rows, rows) + (noise + noise.T) * (0.5 * unit))
+
+    second: Array
+    label: Array
+    second_unit: Fraction
+    label_unit: Fraction
+
+    def released(
+        self,
+        *,
+        sigmas: tuple[float, float],
+        moved: tuple[float, float],
+        joint: float,
+        rng: np.random.Generator | None,
+        responses: str = "labels",
+    ) -> tuple[Array, Array]:
+        """Return both with exact Gaussian noise, isotropic in the Frobenius norm of the matrix.
+
+        ``sigmas`` are the deviations (on the diagonal) and ``moved`` the sensitivities of both, in
+        units of rows and labels; ``joint`` is that of the two together, over their deviations.
+        """
+        gram = Gaussian(sigmas[0]).add_symmetric(
+            self.second,
+            unit=self.second_unit,
+            hides="second moments",
+            sensitivity=moved[0],
+            rng=rng,
+        )
+        moment = Gaussian(sigmas[1]).add(
+            self.label,
+            unit=self.label_unit,
+            hides=f"moments with the {responses}",
+            sensitivity=moved[1],
+            joint=joint,
+            rng=rng,
+        )
+        return gram, moment
 
 
 @dataclass(frozen=True)
@@ -146,7 +181,7 @@ def sufficient_statistics(
     label_bound: float,
     neighboring: Neighboring = "add_remove",
     alpha: float | None = None,
-    rng: np.random.Generator,
+    rng: np.random.Generator | None = None,
 ) -> PrivateMoments:
     """Linear regression from one (epsilon, delta)-private release of ``X^T X`` and ``X^T y``.
 
@@ -164,8 +199,8 @@ def sufficient_statistics(
     alpha : float or None, default=None
         Ridge parameter on the scale of ``X^T X``. None takes ``sigma r^2 sqrt(2 d)``, the largest
         eigenvalue that the noise alone is expected to have: a choice that reads no data.
-    rng : numpy.random.Generator
-        Source of the noise: research noise in floating point, not a release.
+    rng : numpy.random.Generator or None, default=None
+        None: bits of the operating system. A generator is a replay, which voids the guarantee.
 
     Returns
     -------
@@ -202,33 +237,28 @@ def sufficient_statistics(
     ridge = None if alpha is None else check_positive("alpha", alpha)
     unit = moment_sensitivity(data_norm=1.0, label_bound=1.0, neighboring=neighboring)
     rows, labels = check_regression(X, y)
-    check_rng(rng)
+    check_source(rng)
     d = rows.shape[1]
     sigma = gaussian_sigma(
         epsilon=epsilon, delta=delta, sensitivity=unit + gram_rounding(d * d + d)
     )
     rows, step = grid_rows(rows, r)
     labels, label_step = grid_values(labels, b)
-    record_draw(
-        "gaussian",
-        "second moments",
-        of=lambda: exact_gram(rows, rows) * (step / r) ** 2,
-        sensitivity=(1.0 if neighboring == "add_remove" else math.sqrt(2.0)) + gram_rounding(d * d),
-        scale=sigma,
-        shape=(d, d),
+    share, label_share = Fraction(step) / Fraction(r), Fraction(label_step) / Fraction(b)
+    exact = Moments(
+        exact_gram(rows, rows), exact_gram(rows, labels), share * share, share * label_share
     )
-    gram = noisy_gram(rows, (r / step) ** 2, sigma=sigma, rng=rng) * step * step
-    record_draw(
-        "gaussian",
-        "moments with the labels",
-        of=lambda: exact_gram(rows, labels) * (step / r) * (label_step / b),
-        sensitivity=(1.0 if neighboring == "add_remove" else 2.0) + gram_rounding(d),
-        scale=sigma,
-        shape=(d,),
+    added = neighboring == "add_remove"
+    gram, moment = exact.released(
+        sigmas=(sigma, sigma),
+        moved=(
+            (1.0 if added else math.sqrt(2.0)) + gram_rounding(d * d),
+            (1.0 if added else 2.0) + gram_rounding(d),
+        ),
         joint=(unit + gram_rounding(d * d + d)) / sigma,
+        rng=rng,
     )
-    noise = gaussian_noise(d, sigma=sigma, rng=rng) * (r / step) * (b / label_step)
-    moment = (exact_gram(rows, labels) + noise) * step * label_step
+    gram, moment = gram * r * r, moment * r * b
     if ridge is None:
         ridge = sigma * r * r * math.sqrt(2.0 * d)
     coef = ridge_solution(gram, moment, ridge)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
@@ -28,13 +29,16 @@ from dplit._checks import (
     check_positive,
     check_probability,
     check_real_array,
-    check_rng,
     check_scale,
     quiet,
 )
 from dplit._numerics.clipping import clip_rows
+from dplit._numerics.rounding import round_down
 from dplit._solvers.accelerated import accelerated_minimum, smooth_steps
-from dplit.mechanisms import gamma_norm_noise, gaussian_delta, gaussian_noise, gaussian_sigma
+from dplit.mechanisms import gaussian_delta, gaussian_sigma
+from dplit.mechanisms._bits import check_source
+from dplit.mechanisms._exact import rounded_gamma_norm, rounded_normal
+from dplit.mechanisms.additive import GammaNorm
 from dplit.mechanisms.draws import record_draw
 
 SmoothLoss = Literal["logistic", "huberised_hinge"]
@@ -275,12 +279,38 @@ def _largest_noise(noise: float, delta: float, dimension: int) -> float:
     return noise * (math.sqrt(dimension) + 14.0)
 
 
+def _linear_step(noise: float, delta: float, dimension: int) -> float:
+    """Return the grid's step of the linear term, a power of two that is about 2^-44 of the noise.
+
+    Over the number of coordinates where these share a radius.
+    """
+    scale, spread = (1.0 / noise, dimension + 2) if delta == 0.0 else (noise, 1)
+    return math.ldexp(1.0, math.frexp(scale)[1] - 45 + spread.bit_length())
+
+
+def _linear_term(
+    noise: float, delta: float, dimension: int, rng: np.random.Generator | None
+) -> NDArray[np.float64]:
+    """Return b rounded to multiples of its step: every coordinate is within half of one of b."""
+    step = Fraction(_linear_step(noise, delta, dimension))
+    if delta == 0.0:
+        whole = rounded_gamma_norm(dimension, scale=1 / (Fraction(noise) * step), rng=rng)[0]
+    else:
+        whole = rounded_normal(dimension, sigma=Fraction(noise) / step, rng=rng)
+    return np.asarray(whole * float(step))
+
+
 def _solver_distance(
-    n: int, d: int, *, r: float, penalty: float, smoothness: float, largest: float
+    n: int, d: int, *, r: float, penalty: float, smoothness: float, largest: float, step: float
 ) -> float:
-    """Distance to the minimiser that float64 certifies for every data set: public numbers."""
+    """Distance to the minimiser that float64 certifies for every data set: public numbers.
+
+    That for the b which is rounded to multiples of ``step``, and by how much its minimiser is
+    from that for b: the length of the difference over the penalty.
+    """
     units = n + d * smoothness / penalty + 64.0
-    return 8.0 * _UNIT * units * (n * r + largest) / penalty
+    rounding = 0.5 * step * math.sqrt(d)
+    return (8.0 * _UNIT * units * (n * r + largest) + rounding) / penalty
 
 
 def _minimise(problem: _Problem, *, r: float, smoothness: float, distance: float) -> NDArray[Any]:
@@ -330,7 +360,7 @@ def objective_perturbation(
     regularization: float,
     loss: SmoothLoss = "logistic",
     smoothing: float = 0.5,
-    rng: np.random.Generator,
+    rng: np.random.Generator | None = None,
 ) -> PerturbedObjective:
     r"""Private linear classifier: the minimiser of a risk with a random linear term.
 
@@ -353,8 +383,8 @@ def objective_perturbation(
         Convex with slopes in [-1, 0] and a bounded second derivative; the hinge has none.
     smoothing : float, default=0.5
         Half width of the quadratic part of the huberised hinge, positive.
-    rng : numpy.random.Generator
-        Source of the noise: research noise in floating point, not a release.
+    rng : numpy.random.Generator or None, default=None
+        None: bits of the operating system. A generator is a replay, which voids the guarantee.
 
     Returns
     -------
@@ -403,7 +433,7 @@ def objective_perturbation(
         data_norm=r,
         jacobian=math.log1p(curvature / penalty),
     )
-    check_rng(rng)
+    check_source(rng)
     record_draw(
         "event",
         "risk with a random linear term",
@@ -411,22 +441,24 @@ def objective_perturbation(
         stated=_event(epsilon - hidden, delta * math.exp(-hidden / 2.0)),
         shape=(d + (delta == 0.0),),
     )
-    if delta == 0.0:
-        b = gamma_norm_noise(d, rate=noise, rng=rng)
-    else:
-        b = gaussian_noise(d, sigma=noise, rng=rng)
-    smoothness, largest = n * curvature + penalty, _largest_noise(noise, delta, d)
-    distance = _solver_distance(n, d, r=r, penalty=penalty, smoothness=smoothness, largest=largest)
+    b = _linear_term(noise, delta, d, rng)
+    smoothness = n * curvature + penalty
+    distance = _solver_distance(
+        n,
+        d,
+        r=r,
+        penalty=penalty,
+        smoothness=smoothness,
+        largest=_largest_noise(noise, delta, d),
+        step=_linear_step(noise, delta, d),
+    )
     problem = _Problem(rows * np.where(labels == 1, 1.0, -1.0)[:, None], b, penalty, loss, h)
     coef = _minimise(problem, r=r, smoothness=smoothness, distance=distance)
-    record_draw(
-        "gamma_norm",
-        "distance of what the solver found",
+    coef = GammaNorm(round_down(Fraction(hidden) / (2 * Fraction(distance)))).add(
+        coef,
+        hides="distance of what the solver found",
         sensitivity=2.0 * distance,
-        scale=2.0 * distance / hidden,
-        shape=(d,),
-    )
-    coef = coef + gamma_norm_noise(
-        d, rate=hidden / (2.0 * distance), rng=spawn_generators(rng, 1)[0]
+        of=None,  # the distance is hidden, not the minimiser
+        rng=rng if rng is None else spawn_generators(rng, 1)[0],
     )
     return PerturbedObjective(coef, used, noise, float(epsilon), float(delta), "replace_one")

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 from sklearn.utils.metaestimators import available_if
 
-from dplit._base import RandomState, spawn_generators, whole
+from dplit._base import RandomState, noise_source, whole
 from dplit._bounds import stated_norm
 from dplit._checks import (
     check_choice,
@@ -31,6 +31,7 @@ from dplit.linear.objective import (
     SmoothLoss,
     _curvature,
     _largest_noise,
+    _linear_step,
     _solver_distance,
     objective_noise,
     objective_perturbation,
@@ -94,6 +95,7 @@ def objective_default_penalty(
         epsilon=epsilon, delta=delta, data_norm=1.0, jacobian=epsilon / 2.0
     )  # the most it can be
     curvature, largest = _curvature(loss, smoothing), _largest_noise(noise, delta, dimension)
+    step = _linear_step(noise, delta, dimension)
     used = max(goal / (n_records * epsilon), least)
     while math.isfinite(2.0 * used * n_records):
         penalty = 2.0 * used * n_records
@@ -104,6 +106,7 @@ def objective_default_penalty(
             penalty=penalty,
             largest=largest,
             smoothness=n_records * curvature + penalty,
+            step=step,
         )
         length = 2.0 * distance * dimension / (_SOLVER_SHARE * min(epsilon, 1.0))
         if length <= _HIDDEN:
@@ -180,7 +183,7 @@ class ObjectivePerturbationClassifier(ClippedLinearClassifier):
     without, of norm at most 1, for :func:`~dplit.linear.objective.objective_perturbation`; the
     intercept is penalised with the rest. New records are clipped as those of the training were.
     That the minimiser is found up to an error only is paid for with a thousandth of epsilon. The
-    noise is floating-point research noise, not a release.
+    noise is exact (:mod:`dplit.mechanisms`).
 
     References
     ----------
@@ -286,7 +289,7 @@ class ObjectivePerturbationClassifier(ClippedLinearClassifier):
             regularization=penalty,
             loss=self.loss,
             smoothing=smoothing,
-            rng=spawn_generators(self.random_state, 1)[0],
+            rng=noise_source(self.random_state),
         )
         self._publish(fitted, len(records))
         return self

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplit._base import RandomState, spawn_generators, whole
+from dplit._base import RandomState, noise_source, whole
 from dplit._bounds import stated_ends, stated_norm
 from dplit._checks import (
     Neighboring,
@@ -160,8 +160,8 @@ class SufficientStatisticsRegressor(ClippedLinearRegressor):
     :func:`~dplit.linear.moments.sufficient_statistics` takes, is sqrt(2) times that, and predicts
     worse on simulated laws. With an intercept, ``fit`` then warns where the released weight of the
     constant is below 8 alpha: noise and penalty pull all predictions towards the middle of the
-    bounds. The warning reads the release alone. The noise is floating-point research noise, not a
-    release.
+    bounds. The warning reads the release alone. The noise is exact
+    (:mod:`dplit.mechanisms`).
 
     Examples
     --------
@@ -219,7 +219,7 @@ class SufficientStatisticsRegressor(ClippedLinearRegressor):
             label_bound=1.0,
             neighboring=self.neighboring,
             alpha=penalty,
-            rng=spawn_generators(self.random_state, 1)[0],
+            rng=noise_source(self.random_state),
         )
         if self.alpha is None:  # from the noise alone, and the solution from the release
             alpha = NOISE_SHARE * moments.alpha
@@ -300,8 +300,8 @@ class NoisyGradientRegressor(ClippedLinearRegressor):
     two are equal at ``r T = 2 n/(s sqrt(e d))``; no record is read. Where that is below 16 or below
     4/clip (for clipped steps to cross the range of the labels twice), ``fit`` warns. As s is
     proportional to ``clip``, the default of that is the one with ``r T = 800``, but at least 0.1,
-    the best at small budgets on simulated laws, and at most 0.5. The noise is
-    floating-point research noise, not a release.
+    the best at small budgets on simulated laws, and at most 0.5. The noise is exact
+    (:mod:`dplit.mechanisms`).
 
     Examples
     --------
@@ -371,7 +371,7 @@ class NoisyGradientRegressor(ClippedLinearRegressor):
             public_size=self.public_size,
             radius=self.radius,
             average=self.average,
-            rng=spawn_generators(self.random_state, 1)[0],
+            rng=noise_source(self.random_state),
         )
         return self._publish(fitted)
 

@@ -7,12 +7,11 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dplit._checks import Array, check_rng, quiet
+from dplit._checks import Array, quiet
 from dplit._numerics.exact import grid_rows
-from dplit.margins._slopes import _PIECE_BITS, _RECORD_BITS, _SLOPE_BITS, _check_shape
+from dplit.margins._slopes import _PIECE_BITS, _RECORD_BITS, _SLOPE_BITS, _check_shape, noisy_sums
 from dplit.margins.balls import signed_records
 from dplit.margins.plans import _CORNER, DescentPlan
-from dplit.mechanisms.draws import record_draw, record_step
 
 #: Weights in units of the margin, times levels, are clipped here: no score overflows.
 _FARTHEST = 1e24
@@ -23,7 +22,7 @@ _BLOCK = 1 << 18
 
 @quiet
 def _accelerated_descent(
-    X: ArrayLike, y: ArrayLike, plan: DescentPlan, *, rng: np.random.Generator
+    X: ArrayLike, y: ArrayLike, plan: DescentPlan, *, rng: np.random.Generator | None
 ) -> Array:
     r"""Minimise the mean of a smoothed hinge loss privately by accelerated noisy gradient steps.
 
@@ -44,26 +43,16 @@ def _accelerated_descent(
     rows, labels = signed_records(X, y)
     if labels.ndim != 1:
         raise ValueError(f"y must have one axis, got y of shape {labels.shape}")
-    check_rng(rng)
     m, d = rows.shape
     _check_shape(plan, (m, d))
-    record_draw(
-        "gaussian",
-        "sums of the records within the margin",
-        sensitivity=2.0 * norm,
-        scale=plan.sigma * m * rho,
-        shape=(1, d),
-        steps=plan.n_steps,
-    )
+    noisy = noisy_sums(plan, (d,), rng)
     units, unit = grid_rows(rows, norm, bits=_RECORD_BITS)
     pieces = _pieces(units * labels[:, None])
     w, mean = np.zeros(d), np.zeros(d)
     for t in range(1, plan.n_steps + 1):
         share = 2.0 / (t + 1)
         total = unit * _slope_sum(pieces, (unit / rho) * (mean + share * (w - mean)))
-        noise = plan.sigma * m * rho * rng.standard_normal(d)
-        record_step(total, noise)
-        w += (plan.step / share / (m * rho)) * (total - noise)
+        w += (plan.step / share / (m * rho)) * noisy(total)
         w *= size / max(math.sqrt(w @ w), size)
         mean += share * (w - mean)
     return mean

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
-from dplit._checks import Array
+from dplit._checks import Array, quiet
 from dplit.margins.plans import DescentPlan, PhasedPlan
+from dplit.mechanisms.additive import Gaussian
+from dplit.mechanisms.draws import record_draw
 
 #: Entries of the records that one step of descent meets at a time: a megabyte, for the cache.
 _PIECE = 1 << 17
@@ -23,9 +26,23 @@ def _check_shape(plan: DescentPlan | PhasedPlan, shape: tuple[int, int]) -> None
 
 
 def _columns(plans: Sequence[DescentPlan], count: int) -> Array:
-    """Return noise, step length and radius (``_FAR``: no ball) of every draw, each (draws, 1)."""
-    told = [(p.sigma, p.step, p.ball.radius if p.project else _FAR) for p in plans]
+    """Return step length and radius (``_FAR``: no ball) of every draw, each (draws, 1)."""
+    told = [(p.step, p.ball.radius if p.project else _FAR) for p in plans]
     return np.repeat(told, count, axis=0).T[:, :, None]
+
+
+@quiet
+def noisy_sums(
+    plan: DescentPlan, shape: tuple[int, ...], rng: np.random.Generator | None, *, copies: int = 1
+) -> Callable[[Array], Array]:
+    """Return what adds the noise of a plan, if it has any, to the sums of its steps in turn."""
+    rho, _, norm = plan.ball
+    scale, hides = plan.sigma * plan.shape[0] * rho, "sums of the records within the margin"
+    told: dict[str, Any] = {"steps": plan.n_steps, "sensitivity": 2.0 * norm, "copies": copies}
+    if scale == 0.0:
+        record_draw("gaussian", hides, scale=0.0, shape=shape, **told)
+        return lambda sums: sums
+    return Gaussian(scale).repeatedly(shape, hides=hides, rng=rng, **told)
 
 
 def _blocks(rows: Array, labels: Array) -> list[tuple[Array, Array | None]]:

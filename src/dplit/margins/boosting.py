@@ -29,7 +29,7 @@ class _BoostedDescent:
 
 @quiet
 def boosted_descent(
-    X: ArrayLike, y: ArrayLike, plan: BoostedPlan, *, rng: np.random.Generator
+    X: ArrayLike, y: ArrayLike, plan: BoostedPlan, *, rng: np.random.Generator | None
 ) -> _BoostedDescent:
     """Algorithm 4: several phased passes, and a private choice of the best last point."""
     rho, size, norm = plan.phases.ball

@@ -92,7 +92,7 @@ class _Learnt(NamedTuple):
     candidates: Array
 
 
-def _fewest_errors(signed: Array, plan: LearningPlan, rng: np.random.Generator) -> int:
+def _fewest_errors(signed: Array, plan: LearningPlan, rng: np.random.Generator | None) -> int:
     r"""Choose the candidate with the fewest errors, privately; ``signed`` scores are (n, m). One
     record changes a number of errors by at most 1; candidates are private, so that counting on
     their own records needs no penalty for the size of the class.
@@ -106,8 +106,8 @@ def learn(
     y: ArrayLike,
     plan: LearningPlan,
     *,
-    rng: np.random.Generator,
-    choose: Callable[[Array, LearningPlan, np.random.Generator], int] = _fewest_errors,
+    rng: np.random.Generator | None,
+    choose: Callable[[Array, LearningPlan, np.random.Generator | None], int] = _fewest_errors,
 ) -> _Learnt:
     """Steps 3 and 4 of Algorithm 2 on projected records or random features ``Z``: clip, learn at
     every margin of the plan, and choose one where the plan keeps a budget for that.

@@ -8,7 +8,7 @@ from typing import Any, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dplit._base import RandomState, spawn_generators, whole
+from dplit._base import RandomState, noise_source, spawn_generators, whole
 from dplit._bounds import stated_norm
 from dplit._checks import (
     check_between,
@@ -182,7 +182,7 @@ class PrivateMarginClassifier(ClippedLinearClassifier):
 
     New records are clipped as those of the training were, which matters with an intercept. A
     warning says, from public numbers alone, where the noise leaves little to learn. The noise is
-    floating-point research noise, not a release.
+    exact (:mod:`dplit.mechanisms`).
 
     References
     ----------
@@ -277,7 +277,7 @@ class PrivateMarginClassifier(ClippedLinearClassifier):
         inflation = 1.0 if phi is None else self.inflation
         how = {"solver": self.solver, "beta": self.beta}
         plan = _planned(self, rows.shape, norm, inflation, **how)
-        learnt = learn(rows, signs_of(places), plan, rng=noise)
+        learnt = learn(rows, signs_of(places), plan, rng=noise_source(self.random_state, noise))
         self.margin_ = plan.balls[learnt.chosen].margin
         coef = learnt.weights if phi is None else expand(learnt.weights, phi)
         self.coef_ = coef[: records.shape[1]]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from dplit._base import RandomState, spawn_generators, whole
+from dplit._base import RandomState, noise_source, spawn_generators, whole
 from dplit._checks import (
     check_at_least,
     check_epsilon,
@@ -100,7 +100,7 @@ class PrivateKernelMarginClassifier(
     -----
     Mapped records have norm 1 whatever the input is, so that no bound on ``X`` is needed. The
     budget is spent exactly through Gaussian DP and needs neither ``delta < 1/m`` nor ``epsilon <=
-    log(1/delta)``. The noise is floating-point research noise, not a release.
+    log(1/delta)``. The noise is exact (:mod:`dplit.mechanisms`).
 
     The defaults of ``gamma`` and ``margin`` read the number of columns and the radius alone. They
     come from simulated laws with columns in [-1, 1], 2 to 64 of them, and 200 to 2000 records at
@@ -216,7 +216,7 @@ class PrivateKernelMarginClassifier(
         rows = silenced(self.features_.transform(records), places >= 0)
         inflation = 1.0 if self.n_frequencies is None else self.inflation
         plan = _planned(self, rows.shape, 1.0, inflation, solver="accelerated")
-        learnt = learn(rows, signs_of(places), plan, rng=noise)
+        learnt = learn(rows, signs_of(places), plan, rng=noise_source(self.random_state, noise))
         self.coef_, self.margin_ = learnt.weights, plan.balls[learnt.chosen].margin
         self._publish(len(records), plan)
         _warn_if_noise_rules(*rows.shape, epsilon=self.epsilon, delta=self.delta)

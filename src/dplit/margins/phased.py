@@ -9,6 +9,7 @@ from dplit._checks import Array, check_integer, check_rng, quiet
 from dplit.margins._slopes import _check_shape
 from dplit.margins.balls import _gridded_records
 from dplit.margins.plans import _UNIT, PhasedPlan
+from dplit.mechanisms.additive import Gaussian
 from dplit.mechanisms.draws import record_draw
 
 
@@ -33,7 +34,7 @@ def phased_descent(
     plan: PhasedPlan,
     *,
     replacement: bool,
-    rng: np.random.Generator,
+    rng: np.random.Generator | None,
     n_draws: int = 1,
 ) -> Array:
     """Last points of noisy phased descent on the smoothed hinge, projected on the ball.
@@ -50,24 +51,21 @@ def phased_descent(
         raise ValueError(f"y must have n_draws = {draws} rows, got y of shape {labels.shape}")
     _check_shape(plan, (m, k))
     record_draw("secret", "order of the records", scale=1.0, shape=(draws, m))
-    order = _draw_order(m, draws, replacement, check_rng(rng))
+    order = _draw_order(
+        m, draws, replacement, np.random.default_rng() if rng is None else check_rng(rng)
+    )
     picked = np.take_along_axis(np.broadcast_to(labels, (draws, m)), order, axis=1)
     w, start = np.zeros((draws, k)), 0
     for count, step, sigma in zip(plan.sizes, plan.steps, plan.sigmas, strict=True):
         block = slice(start, start + count)
         w = _phase(w, rows, order[:, block], picked[:, block], plan, step)
-        record_draw(
-            "gaussian",
-            "end of a phase",
-            of=w,
-            scale=sigma,
-            shape=w.shape,
-            copies=draws,
-            sensitivity=None if replacement else _moved(norm / rho, step, size, k, count),
-            parallel=plan,
-        )
-        if sigma > 0.0:
-            w += sigma * rng.standard_normal(w.shape)
+        if sigma == 0.0:
+            record_draw("gaussian", "end of a phase without noise", scale=0.0, shape=w.shape)
+        else:
+            moved = None if replacement else _moved(norm / rho, step, size, k, count)
+            w = Gaussian(sigma).add(
+                w, hides="end of a phase", sensitivity=moved, copies=draws, parallel=plan, rng=rng
+            )
         norms = np.sqrt(np.einsum("ij,ij->i", w, w))
         w *= (size / np.maximum(norms, size))[:, None]
         start += count

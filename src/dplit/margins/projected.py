@@ -25,7 +25,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dplit._base import RandomState, spawn_generators, whole
+from dplit._base import RandomState, noise_source, spawn_generators, whole
 from dplit._bounds import stated_norm
 from dplit._checks import (
     Array,
@@ -205,7 +205,7 @@ class ProjectedObjectiveClassifier(ClippedLinearClassifier):
     near the best on MNIST's fours and nines at epsilon .3 to 10 and on laws with a minority that
     contradicts the mean. On round records, where the mean is right about all, ``regularization=2``
     and more errs far less: at 300 records, 1,000 columns, half a margin and epsilon 1 about .0005,
-    against .03 by default. The noise is floating-point research noise, not a release.
+    against .03 by default. The noise is exact (:mod:`dplit.mechanisms`).
 
     References
     ----------
@@ -294,7 +294,7 @@ class ProjectedObjectiveClassifier(ClippedLinearClassifier):
             loss="huberised_hinge",
             smoothing=CORNER,
             regularization=self._penalty(*rows.shape),
-            rng=noise,
+            rng=noise_source(self.random_state, noise),
         )
         self.regularization_, self.noise_ = fitted.regularization, fitted.noise
         weights, constant = lowered(fitted.coef) if lifts else (fitted.coef, 0.0)

@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from dplit._base import spawn_generators
 from dplit._checks import check_choice, check_finite_array, check_positive, check_rng, quiet
 from dplit._numerics.clipping import clamp
-from dplit.mechanisms import gaussian_noise, laplace_noise
-from dplit.mechanisms.draws import record_draw
+from dplit.mechanisms.additive import Gaussian, Laplace
 from dplit.sketching.plans import ReleasePlan
 from dplit.sketching.sensitivity import NoiseKind, noise_variance
 from dplit.sketching.sketches import Sketch, SketchMap, _exact_part, merge_all
@@ -39,36 +38,23 @@ def additive_mechanism(
     *,
     noise: Literal["laplace", "gaussian"],
     scale: float,
-    rng: np.random.Generator,
+    rng: np.random.Generator | None = None,
 ) -> NDArray[Any]:
     r"""Return a finite vector, real or complex, with independent noise on every real coordinate.
 
     ``scale`` is b or sigma of each of them, two for a complex entry. Laplace noise is
     :math:`\Delta_1/b`-private, no better, where :math:`\Delta_1` counts real and imaginary parts;
-    Gaussian noise has the profile of :func:`dplit.mechanisms.gaussian_delta`. Floating-point noise
-    is for research. Chatalic et al. (2022), Definitions 12 and 15, Theorem 1.
+    Gaussian noise has the profile of :func:`dplit.mechanisms.gaussian_delta`. The noise is exact
+    (:mod:`dplit.mechanisms`). Chatalic et al. (2022), Definitions 12 and 15, Theorem 1.
 
     >>> rng = np.random.default_rng(0)
     >>> additive_mechanism([1j, 2.0], noise="laplace", scale=0.1, rng=rng).dtype
     dtype('complex128')
     """
     vector = check_finite_array("value", value)
-    record_draw(
-        noise,
-        "a vector",
-        of=vector,
-        scale=scale,
-        norm="l1" if noise == "laplace" else "l2",
-        shape=vector.shape,
-    )
-    both = vector.dtype.kind == "c"
     check_choice("noise", noise, ("laplace", "gaussian"))
-    if noise == "laplace":
-        draws = laplace_noise(vector.shape, scale=scale, rng=rng, complex=both)
-    else:
-        sigma = check_positive("scale", scale)
-        draws = gaussian_noise(vector.shape, sigma=sigma, rng=rng, complex=both)
-    return np.asarray(vector + draws)
+    law = (Laplace if noise == "laplace" else Gaussian)(check_positive("scale", scale))
+    return law.add(vector, hides="a vector", sensitivity=None, rng=rng)
 
 
 @quiet
@@ -77,7 +63,7 @@ def noisy_sum(
     *,
     noise: Literal["laplace", "gaussian"],
     scale: float,
-    rng: np.random.Generator,
+    rng: np.random.Generator | None = None,
 ) -> NDArray[Any]:
     r"""Return the noisy sum of features (n, m) of n records, :math:`\sum_i\Phi(x_i)+\xi`.
 

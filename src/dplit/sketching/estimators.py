@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, DensityMixin
 
-from dplit._base import RandomState, spawn_generators, whole
+from dplit._base import RandomState, noise_source, spawn_generators, whole
 from dplit._bounds import check_box, check_squares, stated_norm
 from dplit._checks import (
     Array,
@@ -280,7 +280,9 @@ class _FourierSketchEstimator(_SketchEstimator, ABC):
         _check_angles(far, sketch_map.frequencies, self.bounds)
         plan = self._plan(sketch_map, "withheld")
         exact = _exact(np.clip(records, box.low, box.high), sketch_map, persons)
-        released = exact if plan is None else plan.apply(exact, rng=noise)
+        released = (
+            exact if plan is None else plan.apply(exact, rng=noise_source(self.random_state, noise))
+        )
         self._state_fit(released, "coordinates clipped to the bounds")
         return self._decode(released, search)
 
@@ -387,7 +389,8 @@ class CompressivePCA(ComponentsEstimator, _SketchEstimator):
     Records are not centred: a private mean would need its own budget. Where one record is replaced,
     the sensitivities are those that hold, larger than the printed ones. In small dimensions
     noisy second moments (:class:`dplit.components.PrivatePCA`) are at least as good; the
-    sketch has fewer numbers where ``2 m < d^2``. The noise is floating-point research noise.
+    sketch has fewer numbers where ``2 m < d^2``. The noise is exact
+    (:mod:`dplit.mechanisms`).
 
     References
     ----------
@@ -468,7 +471,9 @@ class CompressivePCA(ComponentsEstimator, _SketchEstimator):
         plan = self._plan(sketch_map, *(("split", 1.0 - share) if hidden else ("public",)))
         rows = clip_rows(records, norm) / norm  # else the norm overflows
         exact = _exact(rows, sketch_map, persons)
-        released = exact if plan is None else plan.apply(exact, rng=noise)
+        released = (
+            exact if plan is None else plan.apply(exact, rng=noise_source(self.random_state, noise))
+        )
         self._state_fit(released, f"rows clipped to norm {norm:g}")
         return self._decode(released, search)
 
@@ -595,7 +600,7 @@ class CompressiveGaussianMixture(DensityMixin, _FourierSketchEstimator):  # type
     Notes
     -----
     Weights are fitted freely and then normalised: the number of records is neither needed nor
-    released. The noise is floating-point research noise.
+    released. The noise is exact (:mod:`dplit.mechanisms`).
 
     References
     ----------
@@ -765,7 +770,7 @@ class CompressiveKMeans(CenterEstimator, _FourierSketchEstimator):
     -----
     The number of records is neither needed nor released: the whole budget goes to the sum. Labels
     of the training records are no attribute (they are as sensitive as the records), which is why
-    this is no ``ClusterMixin``. The noise is floating-point research noise.
+    this is no ``ClusterMixin``. The noise is exact (:mod:`dplit.mechanisms`).
 
     References
     ----------

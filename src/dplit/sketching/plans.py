@@ -7,9 +7,9 @@ calibrated once by :func:`plan_release` and applied to one sketch or to many par
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
@@ -28,15 +28,14 @@ from dplit._checks import (
 )
 from dplit._numerics.rounding import round_down, round_up
 from dplit.mechanisms import (
-    cube_noise,
     gaussian_epsilon,
     gaussian_noise,
     gaussian_sigma,
-    laplace_noise,
     laplace_scale,
-    polydisc_noise,
 )
-from dplit.mechanisms.draws import Mechanism, Norm, record_draw
+from dplit.mechanisms._bits import check_source
+from dplit.mechanisms.additive import Cube, Gaussian, Laplace, Polydisc
+from dplit.mechanisms.draws import record_draw
 from dplit.sketching.sensitivity import NoiseKind, sketch_sensitivity
 from dplit.sketching.sketches import NoiseRecord, Sketch, SketchMap
 
@@ -85,15 +84,6 @@ def laplace_share(
     return part.view(np.complex128) if complex else part
 
 
-#: What a ledger calls each noise, and the norm in which the change of a sum counts against it.
-_TOLD_AS: dict[NoiseKind, tuple[Mechanism, Norm]] = {
-    "laplace": ("laplace", "l1"),
-    "gaussian": ("gaussian", "l2"),
-    "polydisc": ("k_norm", "modulus"),
-    "cube": ("k_norm", "max"),
-}
-
-
 @dataclass(frozen=True)
 class ReleasePlan:
     """What a release adds to a sketch; public, and made by :func:`plan_release`.
@@ -116,12 +106,15 @@ class ReleasePlan:
     fingerprint: str | None = field(default=None, repr=False)
 
     @quiet
-    def apply(self, exact: Sketch, *, rng: np.random.Generator) -> Sketch:
+    def apply(self, exact: Sketch, *, rng: np.random.Generator | None = None) -> Sketch:
         """Return the sketch with this plan's noise (or this worker's share of it) added.
 
         ``exact`` is without noise, and of the plan's map: others are refused. The plan's guarantee,
-        for its records or persons, holds once all shares are merged. The noise is research noise.
+        for its records or persons, holds once all shares are merged. A whole noise is exact, of
+        bits of the operating system unless ``rng`` makes it a replay; shares of one are
+        floating-point noise, whose low bits can tell of what they hide.
         """
+        check_source(rng)
         if self.fingerprint not in (None, exact.map.fingerprint):
             raise ValueError(
                 "exact must be of the map for which the noise was calibrated, got fingerprints "
@@ -129,46 +122,70 @@ class ReleasePlan:
             )
         if exact.noise is not None:
             raise ValueError(f"exact must carry no noise yet, got noise={exact.noise}")
-        record_draw(
-            _TOLD_AS[self.noise][0],
-            "sum of features" if exact.unit == "record" else "sum of persons' mean features",
-            of=exact.sum,
-            scale=self.scale,
-            norm=_TOLD_AS[self.noise][1],
-            shape=exact.sum.shape,
-            sensitivity=lambda: map_sensitivity(
+        unit = exact.unit
+        told: dict[str, Any] = {
+            "hides": "sum of features" if unit == "record" else "sum of persons' mean features",
+            "sensitivity": lambda: map_sensitivity(
                 exact.map, noise=self.noise, neighboring=self.neighboring
             ),
-            parallel=self if self.n_shares > 1 else None,
-        )
-        m, shares = exact.map.n_components, self.n_shares
-        options: dict[str, Any] = {"complex": exact.map.is_complex, "rng": rng}
-        laplace = laplace_noise if shares == 1 else partial(laplace_share, n_shares=shares)
-        if self.noise == "laplace":
-            noise = laplace(m, scale=self.scale, **options)
-        elif self.noise == "gaussian":
-            noise = gaussian_noise(m, sigma=self.scale / math.sqrt(shares), **options)
-        else:
-            sampler = polydisc_noise if self.noise == "polydisc" else cube_noise
-            noise = sampler(m, rate=1.0 / self.scale, rng=rng)
+        }
+        counted: dict[str, Any] = {"hides": f"count of the {unit}s", "sensitivity": 1.0}
         count = exact.count if self.count == "public" else None
-        if self.count_scale is not None and exact.count is not None:
-            record_draw(
-                "laplace",
-                f"count of the {exact.unit}s",
-                of=exact.count,
-                sensitivity=1,
-                norm="l1",
-                scale=self.count_scale,
-                shape=(1,),
-                parallel=self if shares > 1 else None,
-            )
-            share = laplace(1, scale=self.count_scale, complex=False, rng=rng)
-            count = float(exact.count + share[0])
+        if self.n_shares == 1:
+            total = self._noise().add(exact.sum, rng=rng, **told)
+            if self.count_scale is not None and exact.count is not None:
+                count = float(Laplace(self.count_scale).add(exact.count, rng=rng, **counted))
+        else:
+            source = np.random.default_rng() if rng is None else rng
+            total = self._with_share(exact.sum, self.scale, source, self.noise, **told)
+            if self.count_scale is not None and exact.count is not None:
+                one = np.array([exact.count], np.float64)
+                noisy = self._with_share(one, self.count_scale, source, "laplace", **counted)
+                count = float(noisy[0])
         record = NoiseRecord(
             self.noise, self.scale, self.count_scale, self.n_shares, neighboring=self.neighboring
         )
-        return Sketch(exact.sum + noise, count, exact.map, record, exact.unit)
+        return Sketch(total, count, exact.map, record, exact.unit)
+
+    def _noise(self) -> Gaussian | Laplace | Polydisc | Cube:
+        """Return the noise on the sum."""
+        if self.noise == "laplace":
+            return Laplace(self.scale)
+        if self.noise == "gaussian":
+            return Gaussian(self.scale)
+        rate = 1 / Fraction(self.scale)
+        return Polydisc(rate) if self.noise == "polydisc" else Cube(rate)
+
+    def _with_share(
+        self,
+        value: NDArray[Any],
+        scale: float,
+        rng: np.random.Generator,
+        noise: NoiseKind,
+        *,
+        hides: str,
+        sensitivity: float | Callable[[], float],
+    ) -> NDArray[Any]:
+        """Return a vector with one of ``n_shares`` shares of noise, in floating point."""
+        gaussian, both = noise == "gaussian", value.dtype.kind == "c"
+        record_draw(
+            "gaussian" if gaussian else "laplace",
+            hides,
+            of=value,
+            scale=scale,
+            norm="l2" if gaussian else "l1",
+            shape=value.shape,
+            sensitivity=sensitivity,
+            parallel=self,
+        )
+        if gaussian:
+            sigma = scale / math.sqrt(self.n_shares)
+            share = gaussian_noise(len(value), sigma=sigma, rng=rng, complex=both)
+        else:
+            share = laplace_share(
+                len(value), scale=scale, complex=both, rng=rng, n_shares=self.n_shares
+            )
+        return np.asarray(value + share)
 
 
 def plan_release(

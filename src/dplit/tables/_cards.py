@@ -11,7 +11,7 @@ from typing import Any
 import dplit
 from dplit.audit import Ledger
 from dplit.tables.facts import TableFacts
-from dplit.tables.released import _FLOATS, _SHAPES
+from dplit.tables.released import _EXACT, _SHAPES
 
 
 def _card(
@@ -43,7 +43,7 @@ def _card(
             "That the table was refused, if it was: no column may agree in no record with what is "
             "stated of it, and at least one record has a label.",
         ],
-        "floating point": _FLOATS,
+        "noise": _EXACT,
         "versions": {
             "dplit": dplit.__version__,
             "python": platform.python_version(),

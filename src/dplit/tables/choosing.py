@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dplit._base import RandomState, spawn_generators
+from dplit._base import RandomState, noise_source, spawn_generators
 from dplit._checks import check_between, check_interval, check_probability
 from dplit._statements import state_guarantee
 from dplit.advice.tables import ranked
@@ -225,6 +225,7 @@ def _chosen(
 ) -> tuple[int, list[tuple[Any, list[str]]], tuple[np.ndarray, np.ndarray]]:
     """Return the index that was chosen, all fits with their warnings, and both parts."""
     split, noise, *seeds = spawn_generators(random_state, 2 + len(found))
+    bits = noise_source(random_state, noise)
     order = split.permutation(len(problem.X))
     cut = len(order) - max(1, round(held * len(order)))
     fit_to, judged_on = order[: max(cut, 1)], order[max(cut, 1) :]
@@ -240,5 +241,5 @@ def _chosen(
             )
     with part_of_records("records held out"):
         scores = np.array([_losses(problem, model, judged_on) for model, _ in fits], np.float64)
-        best = report_noisy_min(scores, epsilon=epsilon, sensitivity=float(_UNIT), rng=noise)
+        best = report_noisy_min(scores, epsilon=epsilon, sensitivity=float(_UNIT), rng=bits)
     return best, fits, (fit_to, judged_on)

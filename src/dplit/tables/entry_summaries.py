@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dplit._base import fitting, spawn_generators
+from dplit._base import fitting, noise_source
 from dplit._bounds import Box, check_box, stated_ends
 from dplit._checks import Array, quiet
 from dplit._numerics.exact import gram_rounding, grid_values
@@ -21,8 +21,7 @@ from dplit.entries.moments import (
     moment_mus,
     solve_moments,
 )
-from dplit.mechanisms import gaussian_noise
-from dplit.mechanisms.draws import record_draw
+from dplit.linear.moments import Moments
 from dplit.tables.grids import Summary
 
 #: A step of the grid, of entries and responses in [-1, 1].
@@ -153,7 +152,7 @@ def _responses(summary: Summary, grid: EntryGrid, ones: int) -> tuple[Fraction, 
 
 def _fit(model: EntryMomentsRegressor, summary: Summary, grid: EntryGrid) -> EntryMomentsRegressor:
     """Draw what `EntryMomentsRegressor.fit` draws, from the moments, and solve."""
-    (rng,) = spawn_generators(model.random_state, 1)
+    rng = noise_source(model.random_state)
     n, d, ones = summary.labels, len(grid.low), int(bool(model.fit_intercept))
     center, largest, energy = _responses(summary, grid, ones)
     g, c = entry_variances(epsilon=model.epsilon, n_features=d, ones=ones, response_energy=energy)
@@ -180,21 +179,11 @@ def _noisy(
     responses: tuple[Fraction, Fraction],
     ones: int,
     variances: tuple[float, float],
-    rng: np.random.Generator,
+    rng: np.random.Generator | None,
 ) -> tuple[Array, Array]:
     """Release the moments of ``[X, 1]`` (or of X), and of X with the centred responses."""
     d, (g, c), (center, largest) = len(grid.low), variances, responses
     size, others, loss = d + ones, d - 1 + ones, gram_rounding(d * d + d)
-    second = summary.gram[:size, :size].astype(np.float64) * _STEP * _STEP
-    record_draw(
-        "gaussian",
-        "second moments",
-        of=second,
-        scale=math.sqrt(2.0 * g),
-        shape=(size, size),
-        sensitivity=math.sqrt(max(8.0 * others, 1.0)) * (1.0 + loss),
-    )
-    square = gaussian_noise((size, size), sigma=math.sqrt(2.0 * g), rng=rng)
     box, step = check_box(grid.responses, 1), Fraction(_STEP)
     shift = (Fraction(float(box.middle[0])) - center) / largest
     slope = Fraction(float(box.half[0])) / largest
@@ -202,14 +191,11 @@ def _noisy(
     told = np.array(
         [float(shift * sums[j][d] * step**2 + slope * sums[j][d + 1] * step**2) for j in range(d)]
     )
-    record_draw(
-        "gaussian",
-        "moments with the responses",
-        of=told,
-        scale=math.sqrt(c),
-        shape=(d,),
-        sensitivity=2.0 * (1.0 + loss),
+    exact = Moments(summary.gram[:size, :size].astype(np.float64), told, step * step, Fraction(1))
+    return exact.released(
+        sigmas=(math.sqrt(2.0 * g), math.sqrt(c)),
+        moved=(math.sqrt(max(8.0 * others, 1.0)) * (1.0 + loss), 2.0 * (1.0 + loss)),
         joint=moment_mus(d, ones, g, c)[0],
+        rng=rng,
+        responses="responses",
     )
-    line = gaussian_noise(d, sigma=math.sqrt(c), rng=rng)
-    return second + (square + square.T) / 2.0, told + line

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from dplit._base import fitting, spawn_generators
+from dplit._base import fitting, noise_source
 from dplit._checks import check_epsilon, check_interval, check_neighboring, check_probability, quiet
 from dplit._numerics.exact import gram_rounding, grid_rows
 from dplit._statements import state_guarantee
-from dplit.linear.adaptive import LEAST_PENALTY, AdaSSPRegressor, budget_of, three_releases
-from dplit.linear.moments import PrivateMoments, moment_sensitivity, ridge_solution
+from dplit.linear.adaptive import (
+    LEAST_PENALTY,
+    AdaSSPRegressor,
+    budget_of,
+    released_eigenvalue,
+    three_releases,
+)
+from dplit.linear.moments import Moments, PrivateMoments, moment_sensitivity, ridge_solution
 from dplit.linear.regressors import (
     LEAST_WEIGHT,
     NOISE_SHARE,
@@ -21,8 +28,7 @@ from dplit.linear.regressors import (
     SufficientStatisticsRegressor,
     warn_of_noise,
 )
-from dplit.mechanisms import gaussian_noise, gaussian_sigma
-from dplit.mechanisms.draws import record_draw
+from dplit.mechanisms import gaussian_sigma
 from dplit.tables.grids import MomentGrid, Summary, SummaryFacts
 
 
@@ -33,7 +39,7 @@ def _release(
     delta: float,
     neighboring: Any,
     alpha: float | None,
-    rng: np.random.Generator,
+    rng: np.random.Generator | None,
 ) -> PrivateMoments:
     """Return what `sufficient_statistics` returns on unit records, at the default of its estimator.
 
@@ -45,29 +51,17 @@ def _release(
     sigma = gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=both)
     step = grid_rows(np.zeros((1, d)), 1.0)[1]
     exact = summary.gram.astype(np.float64)
-    second, label = exact[:d, :d], exact[:d, d]
+    square = Fraction(step) ** 2
     added = neighboring == "add_remove"
-    record_draw(
-        "gaussian",
-        "second moments",
-        of=second * step**2,
-        scale=sigma,
-        shape=(d, d),
-        sensitivity=each * ((1.0 if added else math.sqrt(2.0)) + gram_rounding(d * d)),
-    )
-    noise = gaussian_noise((d, d), sigma=sigma, rng=rng)
-    gram = (second + (noise + noise.T) * (0.5 * (1.0 / step) ** 2)) * step * step
-    record_draw(
-        "gaussian",
-        "moments with the labels",
-        of=label * step**2,
-        scale=sigma,
-        shape=(d,),
-        sensitivity=each * ((1.0 if added else 2.0) + gram_rounding(d)),
+    gram, moment = Moments(exact[:d, :d], exact[:d, d], square, square).released(
+        sigmas=(sigma, sigma),
+        moved=(
+            each * ((1.0 if added else math.sqrt(2.0)) + gram_rounding(d * d)),
+            each * ((1.0 if added else 2.0) + gram_rounding(d)),
+        ),
         joint=both / sigma,
+        rng=rng,
     )
-    line = gaussian_noise(d, sigma=sigma, rng=rng) * (1.0 / step) * (1.0 / step)
-    moment = (label + line) * step * step
     ridge = NOISE_SHARE * (sigma * math.sqrt(2.0 * d)) if alpha is None else alpha
     coef = ridge_solution(gram, moment, ridge)
     return PrivateMoments(coef, gram, moment, ridge, epsilon, delta, neighboring, sigma)
@@ -78,7 +72,7 @@ def _fit_moments(model: SufficientStatisticsRegressor, summary: Summary) -> Priv
     epsilon = check_epsilon(model.epsilon)
     delta = check_probability("delta", model.delta)
     given = model._unit_penalty()
-    (rng,) = spawn_generators(model.random_state, 1)
+    rng = noise_source(model.random_state)
     moments = _release(
         summary, epsilon=epsilon, delta=delta, neighboring=model.neighboring, alpha=given, rng=rng
     )
@@ -97,18 +91,10 @@ def _fit_adaptive(model: AdaSSPRegressor, summary: Summary) -> PrivateMoments:
     sigma = gaussian_sigma(
         epsilon=budget[0], delta=budget[1], sensitivity=math.hypot(alone, together)
     )
-    (rng,) = spawn_generators(model.random_state, 1)
+    rng = noise_source(model.random_state)
     step = grid_rows(np.zeros((1, d)), 1.0)[1]
     least = float(np.linalg.eigvalsh(summary.gram[:d, :d].astype(np.float64))[0]) * step * step
-    record_draw(
-        "gaussian",
-        "least eigenvalue of the second moments",
-        of=np.array([least]),
-        sensitivity=alone,
-        scale=sigma,
-        shape=(1,),
-    )
-    noisy = least + float(gaussian_noise(1, sigma=sigma, rng=rng)[0])
+    noisy = released_eigenvalue(least, sensitivity=alone, sigma=sigma, rng=rng)
     epsilon, delta = budget_of(sigma, together)
     moments = _release(
         summary, epsilon=epsilon, delta=delta, neighboring=model.neighboring, alpha=None, rng=rng

@@ -23,10 +23,11 @@ _FORMAT = "dplit model 2"
 
 _FILES = ("model.json", "card.json", "card.html")
 
-_FLOATS = (
-    "The noise is drawn and added in double precision, for research. The low-order bits of the "
-    "numbers can reveal what the noise was meant to hide. Where that matters, draw the noise with "
-    "OpenDP (the extra 'secure')."
+_EXACT = (
+    "What is drawn has exactly the law of the proof: every released number is a whole multiple of "
+    "a public step, decided to the last bit, with bits of the operating system. What is computed "
+    "from these numbers afterwards, in floating point, tells no more. A fixed random_state voids "
+    "this, as the guarantee says."
 )
 
 _SHAPES = (

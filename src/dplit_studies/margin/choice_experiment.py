@@ -112,7 +112,7 @@ def expected_scores(table: _MarginTable, *, n_samples: int, epsilon: float) -> t
     return float(ours @ table.objective), float(plain @ table.objective)
 
 
-def by_objective(signed: Array, plan: LearningPlan, rng: np.random.Generator) -> int:
+def by_objective(signed: Array, plan: LearningPlan, rng: np.random.Generator | None) -> int:
     r"""Choose by the hinge loss and its slack (Appendix F), at inflation 1: epsilon/2 buys it.
 
     No margin below :math:`c\Lambda r/(c+\sqrt m)` can win: a classifier that is judged by its

@@ -12,7 +12,7 @@ import pytest
 from dplit.features import fourier
 from dplit.kernels import _certified_ridge, random_features
 from dplit.kernels.random_features import _FEWEST, PrivateRandomFeatureRegressor
-from dplit.mechanisms import gaussian_noise
+from dplit.mechanisms import Gaussian
 from dplit.papers.random_features.noise_norms import private_excess_bound
 from dplit.papers.random_features.scales import _correct_scale, _sgd_scale
 
@@ -70,17 +70,18 @@ def test_a_mean_and_weights_have_noise_of_their_own(monkeypatch: pytest.MonkeyPa
     public: list[Any] = []
     frequencies = fourier.random_frequencies
 
-    def noise(size: int, *, sigma: float, rng: Any) -> Any:
-        found = gaussian_noise(size, sigma=sigma, rng=rng)
-        drawn.append((rng, found / sigma))
-        return found
+    class Noise(Gaussian):
+        def add(self, value: Any, *, rng: Any = None, **told: Any) -> Any:
+            found = super().add(value, rng=rng, **told)
+            drawn.append((rng, (found - value) / float(self.sigma)))
+            return found
 
     def waves(*sizes: int, gamma: float, rng: Any) -> Any:
         public.append(rng)
         return frequencies(*sizes, gamma=gamma, rng=rng)
 
     for module in (_certified_ridge, random_features):
-        monkeypatch.setattr(module, "gaussian_noise", noise)
+        monkeypatch.setattr(module, "Gaussian", Noise)
     monkeypatch.setattr(random_features, "random_frequencies", waves)
     X = np.linspace(-1.0, 1.0, 60)[:, None]
     for seed in (0, None):
