@@ -17,6 +17,7 @@ from dplit.kernels.answers import LaplaceAnswers
 from dplit.mechanisms import gaussian
 from dplit.streams import stream
 from tests.archives import archived
+from tests.studies.agreement import parted
 
 ARCHIVE = archived("erm_choice")
 
@@ -120,7 +121,10 @@ def test_the_process_meets_its_closed_form() -> None:
 
 
 def test_the_archive_is_what_the_code_computes() -> None:
-    """One setting again, with all its trials; kills an archive of other code or of another seed."""
+    """One setting again, with all its trials; kills an archive of another setting or unit.
+
+    The noise is another draw than when it was archived. False alarm 1e-4.
+    """
     at = erm.Setting("hinge", "linear", 100, 2, "strong")
     again = erm_archive.cells(at, erm_candidates.simulate(at, seed=ARCHIVE["seed"]))
     kept = [row for row in ARCHIVE["cells"] if all(row[k] == v for k, v in at._asdict().items())]
@@ -128,8 +132,13 @@ def test_the_archive_is_what_the_code_computes() -> None:
     for new, old in zip(again, kept, strict=True):
         assert new["errors"].keys() == old["errors"].keys()
         assert (new["epsilon"], new["delta"]) == (old["epsilon"], old["delta"])
-        for name, (mean, se, _) in new["errors"].items():
-            assert [mean, se] == pytest.approx(old["errors"][name][:2], abs=5e-3), name
+        (means, ses), (kept_means, kept_ses) = (
+            np.array([row["errors"][name][:2] for name in new["errors"]]).T for row in (new, old)
+        )
+        trials = ARCHIVE["trials"][str(at.n)]
+        assert not len(parted(means, kept_means, (ses, kept_ses), trials=trials))
+        wide = np.hypot(ses, kept_ses)
+        assert np.median(np.abs(means - kept_means) / np.maximum(wide, 1e-3)) < 1.5
 
 
 def test_the_archive_holds_the_whole_grid() -> None:

@@ -180,15 +180,22 @@ def test_tables_are_as_they_are_said_to_be() -> None:
 
 
 def test_an_archived_row_can_be_measured_again() -> None:
-    """To rounding: kills an archive of other estimators, another seed or another split."""
+    """Within eight times the spread of twelve more draws: kills an archive of other estimators or
+    units, whose scores are farther. False alarm 1e-4, if scores are normal.
+    """
     title = "bent, strong, 500"
     problem = next(p for name, p, _ in face_off.tables() if name == title)
-    again = face_off.measure(title, problem, splits=face_off.SPLITS[500], seed=ARCHIVE["seed"])
+    draws = [
+        face_off.measure(title, problem, splits=face_off.SPLITS[500], seed=seed)
+        for seed in range(12)
+    ]
     kept = [row for row in face_off_learnt.rows_of(ARCHIVE, "made") if row.table == title]
-    for one, other in zip(again, kept, strict=True):
-        assert one._replace(scores={}) == other._replace(scores={})
-        for name, value in one.scores.items():
-            assert value == pytest.approx(other.scores[name], abs=1e-3)
+    for place, other in enumerate(kept):
+        rows = [draw[place] for draw in draws]
+        assert all(row._replace(scores={}) == other._replace(scores={}) for row in rows)
+        for name, value in other.scores.items():
+            scores = np.array([row.scores[name] for row in rows])
+            assert abs(value - scores.mean()) < 8.0 * np.hypot(scores.std(ddof=1), 0.002)
     assert face_off.measured_facts(problem) == {
         "task": "regression",
         "n": 350,

@@ -19,6 +19,7 @@ from dplit.notebook.datasets.classification import load_problem
 from dplit.papers.margin.gibbs import gaussian_prior_draw
 from dplit.streams import stream
 from tests.archives import archived
+from tests.studies.agreement import parted
 
 ARCHIVE = archived("margin_choice")
 
@@ -207,15 +208,18 @@ def test_a_lot_with_more_proposals_than_the_map_allows() -> None:
 
 
 def test_rows_of_the_archive_come_again() -> None:
-    """Kills an archive of other code: the first of the map, of both laws."""
+    """Kills an archive of other laws or sizes: the first of the map, of both laws.
+
+    The noise is another draw than when it was archived. False alarm 2e-5.
+    """
     assert len(ARCHIVE["cells"]) == len(list(margin.cells()))
     for (law, facts, count), row in list(zip(margin.cells(), ARCHIVE["cells"], strict=True))[:2]:
         again = margin.cell(law, facts, count)
         for name in ("law", "n", "d", "trials"):
             assert again[name] == row[name]
         assert len(row["mean"]) == sum(map(len, margin.METHODS.values()))
-        found, kept = (np.array(one["mean"], dtype=float) for one in (again, row))  # None is nan
-        np.testing.assert_allclose(found, kept, rtol=1e-3)
+        errors = (again["se"], row["se"])
+        assert not len(parted(again["mean"], row["mean"], errors, trials=row["trials"]))
 
 
 def test_formulas_are_near_what_was_simulated() -> None:
