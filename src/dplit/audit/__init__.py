@@ -10,6 +10,7 @@ from __future__ import annotations
 from dplit.audit._ledger import Ledger, LedgerError, ledger
 from dplit.audit._nasty_pairs import NeighbourPair, float_sensitivity, nasty_pairs
 from dplit.audit._odd_pairs import container_pairs
+from dplit.audit._replays import ReplayError, replay
 from dplit.audit._side_channels import SideChannel, SideChannelReport, side_channels
 from dplit.audit.controls import Controls, EventAudit, audit_event, audit_hits, run_controls
 from dplit.audit.events import (
@@ -31,6 +32,7 @@ __all__ = [
     "NeighbourSearch",
     "NoiseTest",
     "OneRunAudit",
+    "ReplayError",
     "SideChannel",
     "SideChannelReport",
     "audit_event",
@@ -47,6 +49,7 @@ __all__ = [
     "nasty_pairs",
     "one_run_audit",
     "one_run_p_value",
+    "replay",
     "run_controls",
     "search_neighbours",
     "side_channels",
