@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import json
 import re
 import struct
@@ -107,8 +108,9 @@ def test_neighbours_release_the_same_files_but_for_the_noised_numbers(
         if "counts" not in (folder / "card.json").read_text():
             assert card_of(folder) == card_of(folders[0])
         differing += model["released"] != models[0]["released"]
-        assert masked(model.pop("released")) == masked(models[0]["released"])
-        assert model == {k: v for k, v in models[0].items() if k != "released"}
+        for noised in ("released", "releases"):
+            assert masked(model.pop(noised)) == masked(models[0][noised])
+        assert model == {k: v for k, v in models[0].items() if k not in ("released", "releases")}
     assert differing  # the comparison is not of constants
 
 
@@ -154,6 +156,9 @@ def test_a_hidden_number_of_records_stands_nowhere(tmp_path: Path, m: TableMecha
     assert card_of(one) == card_of(two)
     texts = (one / "card.json").read_text() + (one / "card.html").read_text()
     assert "617" not in re.sub("[0-9a-f]{64}", "", texts)
+    told = json.loads((one / "model.json").read_text())
+    assert told["n_records"] is None
+    assert m.drawn or load_model(one).differs_from_releases() == ()
     kernel = mechanism("kernel_machine", "regression")
     folder = released(tmp_path / "control", kernel, paths[0], 5)
     assert "617" in json.loads((folder / "card.json").read_text())["guarantee"]
@@ -365,3 +370,28 @@ def test_a_release_of_three_classes_predicts_and_draws_each(tmp_path: Path) -> N
     assert all(f">{label}</text>" in page for label in ("no", "yes", "perhaps"))
     with pytest.raises(ValueError, match="classes must be two for margin"):
         check_request(facts, "margin")
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # so few records drown in the noise
+@pytest.mark.parametrize("m", READERS, ids=names)
+def test_a_model_is_what_its_releases_make(tmp_path: Path, m: TableMechanism) -> None:
+    """Kills a model that holds more than was released, and a log that leaves a number out.
+
+    Planted: releases that are moved by a thousandth, which every such model must show.
+    """
+    folder = released(tmp_path / "model", m, table(tmp_path / "t.csv", 40), None)
+    model = load_model(folder)
+    told = json.loads((folder / "model.json").read_text())
+    assert len(told["releases"]) >= 1
+    assert told["n_records"] == 40
+    if m.drawn:
+        with pytest.raises(ValueError, match="draws public numbers too"):
+            model.differs_from_releases()
+        return
+    assert model.differs_from_releases() == ()
+    for one in told["releases"]:
+        one["parts"] = [[1.001 * x for x in part] for part in one["parts"]]
+    moved = dataclasses.replace(model, _model=told)
+    assert moved.differs_from_releases() != ()
+    with pytest.raises(ValueError, match="must be loaded from a folder"):
+        dataclasses.replace(model, _model=None).differs_from_releases()

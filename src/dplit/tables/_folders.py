@@ -18,7 +18,15 @@ from dplit.tables._chunks import TableError
 from dplit.tables._pictures import as_svg, draw_shapes
 from dplit.tables.facts import TableFacts
 from dplit.tables.mechanisms import TableMechanism
-from dplit.tables.released import _FILES, _FORMAT, ReleasedModel, _canonical, _sha256, _state
+from dplit.tables.released import (
+    _FILES,
+    _FORMAT,
+    ReleasedModel,
+    _as_json,
+    _canonical,
+    _sha256,
+    _state,
+)
 
 #: What a card says of a release until all of it is written.
 _UNFINISHED = "unfinished: the noise may have been drawn and the budget spent; this is no release"
@@ -128,8 +136,13 @@ def _write(
     fitted: Any,
     settings: Mapping[str, Any],
     told: Sequence[str],
+    releases: Sequence[Any] | None = None,
+    n_records: int | None = None,
 ) -> ReleasedModel:
-    """Return a fitted model with its card, as it is written into a folder if there is one."""
+    """Return a fitted model with its card, as it is written into a folder if there is one.
+
+    ``releases`` are the numbers and choices that left the mechanisms, of which the model is made.
+    """
     card = _card(found.name, fitted, facts, settings, told, book)
     if place is None:
         return ReleasedModel(card, facts, fitted)
@@ -141,6 +154,8 @@ def _write(
         "n_features": fitted.n_features_in_,
         "public": _public(fitted),
         "released": _state(fitted, found.released),
+        "releases": None if releases is None else [_as_json(one) for one in releases],
+        "n_records": n_records,
     }
     picture = as_svg(draw_shapes(fitted, facts)) if hasattr(fitted, "shapes_") else ""
     model = json.dumps(content, default=_listed).encode()

@@ -63,6 +63,9 @@ class TableMechanism:
         Numbers that a fit at the defaults holds for each record, where it holds its features.
     many : bool
         Whether it learns more than two classes.
+    drawn : bool
+        Whether a fit draws public numbers too, such as features or starting points: its releases
+        alone do not make the model.
     """
 
     name: str
@@ -74,6 +77,7 @@ class TableMechanism:
     grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     held: int = 0
     many: bool = False
+    drawn: bool = False
 
     def make(
         self,
@@ -203,6 +207,7 @@ MECHANISMS: tuple[TableMechanism, ...] = (
         _FUNCTION,
         told=("delta", "scale"),
         grid={"alpha": (3.0, 30.0, 300.0), "gamma": (0.1, 0.5, 2.0)},
+        drawn=True,
     ),
     TableMechanism(
         "kernel_machine",
@@ -210,6 +215,7 @@ MECHANISMS: tuple[TableMechanism, ...] = (
         PrivateKernelMachine,
         _FUNCTION,
         grid={"regularization": _PENALTIES, "width": _WIDTHS},
+        drawn=True,
     ),
     TableMechanism(
         "additive",
@@ -252,6 +258,7 @@ MECHANISMS: tuple[TableMechanism, ...] = (
         ("coef_", "features_", "classes_"),
         grid={"margin": (0.03, 0.1), "gamma": _GAMMAS, "n_steps": (100,)},
         held=800,
+        drawn=True,
     ),
     TableMechanism(
         "kernel_machine",
@@ -259,6 +266,7 @@ MECHANISMS: tuple[TableMechanism, ...] = (
         PrivateKernelClassifier,
         ("coef_", "frequencies_", "classes_"),
         grid={"regularization": (0.01, 0.1), "width": _WIDTHS},
+        drawn=True,
     ),
     TableMechanism(
         "compressive_kmeans",
@@ -268,6 +276,7 @@ MECHANISMS: tuple[TableMechanism, ...] = (
         _BOTH,
         ("box", "noise"),
         {"gamma": (None, 0.5, 2.0), "n_restarts": (1,)},
+        drawn=True,
     ),
     TableMechanism(
         "lloyd",
@@ -277,6 +286,7 @@ MECHANISMS: tuple[TableMechanism, ...] = (
         _BOTH,
         ("box", "noise"),
         {"n_iter": (1, 3, 10)},
+        drawn=True,
     ),
     TableMechanism(
         "noisy_moments",
@@ -293,6 +303,7 @@ MECHANISMS: tuple[TableMechanism, ...] = (
         ("components_",),
         _BOTH,
         ("data_norm", "noise"),
+        drawn=True,
     ),
 )
 

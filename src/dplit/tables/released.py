@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from dplit.additive import AdditiveShape
 from dplit.margins.feature_maps import DirectFeatures
+from dplit.mechanisms.draws import passing
 from dplit.tables._chunks import named
 from dplit.tables._pictures import draw_shapes
 from dplit.tables.facts import TableFacts, check_columns_there, read_rows
@@ -56,6 +58,48 @@ class ReleasedModel:
     card: Mapping[str, Any]
     facts: TableFacts
     estimator: Any
+    _model: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
+
+    def differs_from_releases(self) -> tuple[str, ...]:
+        """Return which released attributes are not, bit for bit, what the releases make of them.
+
+        The release has written down each number and choice that left its mechanisms. The estimator
+        is fitted again, to as many empty records, with these in the place of its own; what it
+        computes from them is post-processing, which anybody may repeat. Linear algebra of another
+        machine may round otherwise, and the attributes that this touches are named.
+
+        Returns
+        -------
+        tuple of str
+            Names of attributes; none where the model is what its releases make on this machine.
+
+        Raises
+        ------
+        ValueError
+            If the model was not loaded, or was chosen among several; or if public numbers were
+            drawn for it too, such as random features, of which the model holds the values.
+        """
+        model = self._model
+        if model is None or model.get("releases") is None:
+            raise ValueError(
+                "model must be loaded from a folder that release wrote: of others no releases are "
+                "written down"
+            )
+        found = mechanism(model["mechanism"], model["facts"]["task"])
+        if found.drawn or model["public"].get("projection") is not None:
+            raise ValueError(
+                f"model cannot be computed again: {found.name} draws public numbers too, and the "
+                "model holds these as they were"
+            )
+        estimator = found.estimator(**model["public"])
+        rows = np.zeros((model["n_records"] or 1, model["n_features"]))
+        label = model["public"].get("classes", [0.0])[0]
+        left = [_of_json(one) for one in model["releases"]]
+        with warnings.catch_warnings(), passing(lambda _: left.pop(0)):
+            warnings.simplefilter("ignore")  # it has warned when it was released
+            estimator.fit(rows, np.full(len(rows), label))
+        again = json.loads(json.dumps(_state(estimator, found.released), default=list))
+        return tuple(name for name, value in model["released"].items() if again[name] != value)
 
     def predict(self, rows: Iterable[Mapping[str, Any]]) -> np.ndarray:
         """Return the prediction for every row, given as mapping of column to value.
@@ -115,6 +159,19 @@ def _state(estimator: Any, names: Sequence[str]) -> dict[str, Any]:
             value = {"frequencies": value.frequencies.tolist(), "double": value.double}
         state[name] = value.tolist() if hasattr(value, "tolist") else value
     return state
+
+
+def _as_json(released: Any) -> dict[str, Any]:
+    """Return released numbers as JSON has them, with all their digits."""
+    numbers = np.asarray(released)
+    parts = [numbers.real, numbers.imag] if numbers.dtype.kind == "c" else [numbers]
+    return {"shape": list(numbers.shape), "parts": [part.ravel().tolist() for part in parts]}
+
+
+def _of_json(told: Mapping[str, Any]) -> Any:
+    """Return what :func:`_as_json` wrote."""
+    parts = [np.array(part).reshape(told["shape"]) for part in told["parts"]]
+    return parts[0] if len(parts) == 1 else parts[0] + 1j * parts[1]
 
 
 def _array(numbers: Any) -> np.ndarray | None:
@@ -185,7 +242,7 @@ def load_model(folder: str | os.PathLike[str]) -> ReleasedModel:
             f"{str(place)!r}"
         )
     card["sha256"] = sums
-    return ReleasedModel(card, TableFacts.from_json(model["facts"]), _restored(model))
+    return ReleasedModel(card, TableFacts.from_json(model["facts"]), _restored(model), model)
 
 
 def _sha256(content: bytes) -> str:

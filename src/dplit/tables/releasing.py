@@ -12,6 +12,7 @@ import numpy as np
 from dplit._base import RandomState
 from dplit._checks import check_epsilon, check_probability
 from dplit.audit import ledger
+from dplit.mechanisms.draws import passing
 from dplit.tables._chunks import TableError
 from dplit.tables._folders import _public, writing
 from dplit.tables.facts import Problem, TableFacts, _parsed, _plain
@@ -126,8 +127,16 @@ def release(
     budget: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "neighboring": neighboring}
     _public(found.make(problem, **budget, settings=chosen))
     with ledger() as book, writing(folder, facts, book, epsilon, delta) as write:
-        fitted, told = found.fit(problem, **budget, random_state=random_state, settings=chosen)
-        return dict(write(found, fitted, chosen, told).card)
+        releases: list[Any] = []
+
+        def written(released: Any) -> Any:
+            releases.append(released)
+            return released
+
+        with passing(written):
+            fitted, told = found.fit(problem, **budget, random_state=random_state, settings=chosen)
+        public = len(problem.X) if neighboring == "replace_one" else None
+        return dict(write(found, fitted, chosen, told, releases, public).card)
 
 
 def _check_agrees(problem: Problem, facts: TableFacts) -> None:
