@@ -104,11 +104,19 @@ def _moved_risk(one: Any, other: Any) -> float:
 
 
 def _moved_sketch(norm: str, one: Any, other: Any, *, share: float = 1.0) -> float:
-    """Distance of sketches under equal noise, over what calibrates it at epsilon = ``share``."""
+    """Distance of sketches under equal noise, over what calibrates it at epsilon = ``share``.
+
+    Less what rounding can do: releases of two sums are rounded, with their noise, to steps of at
+    most 2^-24 of its scale, times the numbers that share a radius.
+    """
     first, second = (getattr(part, "sketch_", part) for part in (one, other))
     gap = first.sum - second.sum
-    parts = np.abs(np.r_[gap.real, gap.imag])
-    sizes = {"laplace": parts.sum(), "cube": parts.max(), "polydisc": np.abs(gap).max()}
+    step = (
+        2.0**-24 * first.noise.scale * (4 * (len(gap) + 1) if norm in ("cube", "polydisc") else 1)
+    )
+    parts = np.maximum(np.abs(np.r_[gap.real, gap.imag]) - step, 0.0)
+    longest = max(float(np.abs(gap).max()) - math.sqrt(2.0) * step, 0.0)
+    sizes = {"laplace": parts.sum(), "cube": parts.max(), "polydisc": longest}
     return float(sizes[norm] / (share * first.noise.scale))
 
 
