@@ -13,7 +13,8 @@ from sklearn.base import clone
 from dplit.audit import ledger
 from dplit.mechanisms import additive
 from dplit_studies.audits.cases import ESTIMATORS
-from tests.audit.test_replays import EXACT, tables
+from dplit_studies.audits.replays import unrelated
+from tests.audit.test_replays import EXACT
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 _ADDED = ("gaussian", "laplace", "gamma_norm", "k_norm")
@@ -72,7 +73,7 @@ def test_every_release_of_an_exact_estimator_is_on_its_grid(
 ) -> None:
     """Kills noise that is added somewhere else, and a statement that says exact of floats."""
     model = clone(ESTIMATORS[name].release)
-    told = released_by(model, tables(name)[0], monkeypatch)
+    told = released_by(model, unrelated(name)[0], monkeypatch)
     assert told
     assert all(told)
     assert "exact to the last bit" in model.privacy_statement_
@@ -90,6 +91,6 @@ def test_planted_float_noise_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not is_on_grid(noise, 1, floats(noise, rng.normal(size=100)))
     assert is_on_grid(noise, 1, noise.add(rng.normal(size=100), hides="", sensitivity=1.0))
     random_projection = clone(ESTIMATORS["RandomProjectionRegressor"].release)
-    random_projection.fit(*tables("RandomProjectionRegressor")[0])
+    random_projection.fit(*unrelated("RandomProjectionRegressor")[0])
     assert "floating-point noise, for research" in random_projection.privacy_statement_
     assert "exact" not in random_projection.privacy_statement_
