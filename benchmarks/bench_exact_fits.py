@@ -39,8 +39,8 @@ FITS: dict[str, tuple[Any, int, int]] = {
 }
 
 
-#: Fits that are little else than noise: 100,000 draws, or a hundred steps on few records.
-MOSTLY_NOISE = {"margins", "noisy entries"}
+#: Fits that are little else than noise: 100,000 draws beside one least-squares solve.
+MOSTLY_NOISE = {"noisy entries"}
 
 
 def _float_add(self: Any, value: Any, *, unit: Any = 1.0, rng: Any = None, **_: Any) -> Any:

@@ -250,6 +250,13 @@ def test_repetitions_are_single_releases_of_the_bits_in_turn(noise: Any) -> None
     source = rng()
     for value in values:
         assert (noisy(value) == noise.add(value, **told(), rng=source)).all()
+    whole = np.rint(2.0**10 * values) / 2.0**10  # of a public grid: noise is rounded ahead of them
+    ahead = noise.repeatedly((size,), steps=steps, grid=2.0**-10, **told(), rng=rng())
+    plain = noise.repeatedly((size,), steps=steps, **told(), rng=rng())
+    for value in whole:
+        assert (ahead(value) == plain(value)).all()
+    fine = noise.repeatedly((size,), steps=steps, grid=2.0**-60, **told(), rng=rng())
+    assert (fine(values[0]) == noise.add(values[0], **told(), rng=rng())).all()
     small = noise.repeatedly((2,), steps=4, **told(), rng=rng())
     together = noise.add(values[0][:8], **told(), rng=rng())
     assert np.concatenate([small(values[0][k : k + 2]) for k in range(0, 8, 2)]).tolist() == (

@@ -98,6 +98,10 @@ class _Records(NamedTuple):
         exact = self.directions @ np.rint(w / unit)
         return np.asarray(exact * (unit * self.step / self.inner) * self.lengths)
 
+    def gradient_step(self, clip: float) -> float:
+        """Step of which sums of gradients clipped to ``clip`` are whole multiples."""
+        return math.ldexp(1.0, math.frexp(clip)[1] - GRAM_BITS) * self.step
+
     def gradient_sum(self, slopes: NDArray[Any], clip: float) -> NDArray[np.float64]:
         """Sum of ``slope x``, every one of norm at most ``clip``: the same bits in every order."""
         step = math.ldexp(1.0, math.frexp(clip)[1] - GRAM_BITS)
@@ -169,7 +173,12 @@ def descend(
     known = clamp(labels)
     w, speed, total = np.zeros((3, *shape))
     noisy = Gaussian(sigma).repeatedly(
-        shape, steps=steps, hides="sums of clipped gradients", sensitivity=moved, rng=rng
+        shape,
+        steps=steps,
+        hides="sums of clipped gradients",
+        sensitivity=moved,
+        grid=records.gradient_step(clip),
+        rng=rng,
     )
     for step in range(steps):
         with np.errstate(all="ignore"):  # a warning would tell of a record

@@ -45,8 +45,8 @@ def _accelerated_descent(
         raise ValueError(f"y must have one axis, got y of shape {labels.shape}")
     m, d = rows.shape
     _check_shape(plan, (m, d))
-    noisy = noisy_sums(plan, (d,), rng)
     units, unit = grid_rows(rows, norm, bits=_RECORD_BITS)
+    noisy = noisy_sums(plan, (d,), rng, grid=math.ldexp(unit, -_SLOPE_BITS))
     pieces = _pieces(units * labels[:, None])
     w, mean = np.zeros(d), np.zeros(d)
     for t in range(1, plan.n_steps + 1):

@@ -33,16 +33,24 @@ def _columns(plans: Sequence[DescentPlan], count: int) -> Array:
 
 @quiet
 def noisy_sums(
-    plan: DescentPlan, shape: tuple[int, ...], rng: np.random.Generator | None, *, copies: int = 1
+    plan: DescentPlan,
+    shape: tuple[int, ...],
+    rng: np.random.Generator | None,
+    *,
+    grid: float | None = None,
+    copies: int = 1,
 ) -> Callable[[Array], Array]:
-    """Return what adds the noise of a plan, if it has any, to the sums of its steps in turn."""
+    """Return what adds the noise of a plan, if it has any, to the sums of its steps in turn.
+
+    ``grid`` is the public step of the sums, where they have one for all.
+    """
     rho, _, norm = plan.ball
     scale, hides = plan.sigma * plan.shape[0] * rho, "sums of the records within the margin"
     told: dict[str, Any] = {"steps": plan.n_steps, "sensitivity": 2.0 * norm, "copies": copies}
     if scale == 0.0:
         record_draw("gaussian", hides, scale=0.0, shape=shape, **told)
         return lambda sums: sums
-    return Gaussian(scale).repeatedly(shape, hides=hides, rng=rng, **told)
+    return Gaussian(scale).repeatedly(shape, hides=hides, grid=grid, rng=rng, **told)
 
 
 def _blocks(rows: Array, labels: Array) -> list[tuple[Array, Array | None]]:

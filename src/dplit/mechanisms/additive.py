@@ -209,6 +209,7 @@ class _Independent(_Noise):
         steps: int,
         hides: str,
         sensitivity: float | Callable[[], float] | None,
+        grid: float | None = None,
         rng: np.random.Generator | None = None,
         **facts: Any,
     ) -> Callable[[Array], Array]:
@@ -222,6 +223,10 @@ class _Independent(_Noise):
             How often the result is called at most.
         hides, sensitivity, rng, **facts
             As for ``add``: the ledger hears of all steps now, and of each when it is made.
+        grid : float or None, default=None
+            A public power of two of which all entries of all arrays are whole multiples. Where it
+            is no finer than the step of the release, all noise is rounded ahead: the same bits in
+            less time.
 
         Returns
         -------
@@ -241,12 +246,17 @@ class _Independent(_Noise):
         scale = self._scale() / Fraction(2) ** exponent
         some = max(_AHEAD // max(size, 1), 1)
 
-        def ahead() -> Iterator[tuple[Variates, int, Sizes]]:
+        whole = grid is not None and math.frexp(grid)[1] > exponent  # sums are whole in steps
+
+        def ahead() -> Iterator[tuple[Variates, int, Sizes, Array | None]]:
             for first in range(0, count, some):
                 variates = self._variates(min(some, count - first) * size, scale, draw)
                 sizes = variates.all_sizes()
+                noise = variates.rounded(0, sizes) if whole else None
                 for at in range(0, len(variates), size):
-                    yield variates, at, Sizes(*(part[at : at + size] for part in sizes))
+                    part = slice(at, at + size)
+                    made = None if noise is None else np.ldexp(noise[part], exponent)
+                    yield variates, at, Sizes(*(each[part] for each in sizes)), made
 
         left = ahead()
 
@@ -257,9 +267,12 @@ class _Independent(_Noise):
                 raise ValueError(f"value must be finite and of shape {shape}, got {value.shape}")
             if (one := next(left, None)) is None:
                 raise RuntimeError(f"noise was told of for {count} steps, and they are over")
-            variates, at, sizes = one
-            held = _Value(row, exponent)
-            result = held.plus(variates.rounded(at, sizes, held.offset)).reshape(shape)
+            variates, at, sizes, noise = one
+            if noise is None:
+                held = _Value(row, exponent)
+                result = held.plus(variates.rounded(at, sizes, held.offset)).reshape(shape)
+            else:
+                result = (row + noise).reshape(shape)
             record_step(value, lambda: result - value)
             return np.asarray(passed(result))
 
