@@ -6,6 +6,7 @@ Seeds are fixed; every p-value is asked to be above 1e-5, and no test function a
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from dplit.mechanisms import _exact as exact
+from dplit.mechanisms._bits import words_of
 from dplit.streams import stream
 from tests.mechanisms.exact_laws import (
     Tail,
@@ -113,8 +115,11 @@ def test_a_coordinate_of_a_vector_has_its_rounded_marginal_law(
     """
     kind, dimension = name.split()
     rng = stream(0, f"exact-{name}-{scale:g}", "noise")
-    sampler = getattr(exact, f"rounded_{kind}")
-    draws = sampler(int(dimension), scale=scale, rng=rng, size=200_000)
+    told = (200_000, int(dimension), Fraction(scale), words_of(rng))
+    if kind == "gamma_norm":
+        draws = exact._gamma_norm(*told)
+    else:
+        draws = exact._k_norm(*told, disc=kind == "polydisc")
     last = draws.reshape(len(draws), -1)[:, -1]
     assert min(law_pvalues(last, tail, scale)) > LEVEL
     others = (laplace_tail, two_dimensional_tail, three_dimensional_tail)
@@ -137,12 +142,12 @@ def test_vectors_have_the_norm_and_the_direction_of_their_law(dimension: int) ->
     half = (dimension - 1) / 2
     if dimension > 1:
         assert stats.kstest(along, stats.beta(half, half).cdf).pvalue > LEVEL
-    disc = exact.rounded_polydisc(dimension, scale=scale, rng=rng, size=n) / scale
+    disc = exact._k_norm(n, dimension, Fraction(scale), words_of(rng), disc=True) / scale
     modulus = np.hypot(disc[..., 0], disc[..., 1])
     assert stats.kstest(modulus.max(axis=1), stats.gamma(2 * dimension).cdf).pvalue > LEVEL
     angle = np.arctan2(disc[:, 0, 1], disc[:, 0, 0])
     assert stats.kstest(angle / (2 * math.pi) + 0.5, stats.uniform.cdf).pvalue > LEVEL
-    cube = exact.rounded_cube(dimension, scale=scale, rng=rng, size=n) / scale
+    cube = exact._k_norm(n, dimension, Fraction(scale), words_of(rng), disc=False) / scale
     largest = np.abs(cube).max(axis=(1, 2))
     assert stats.kstest(largest, stats.gamma(2 * dimension).cdf).pvalue > LEVEL
     first = np.abs(cube[:, 0, 0]) / largest  # 1 where this part is the largest, else uniform
