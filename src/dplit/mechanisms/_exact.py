@@ -24,8 +24,7 @@ Vectors share a radius:
 W is a sum of exponential variates (and half a squared normal one where d is even).
 
 A tie has probability 0 and is rounded away from zero. The time of a draw depends on the noise and
-on public numbers; with an offset also on it, where a number is decided slowly (about one of ten
-million at a scale of ``2^26`` steps, whatever the offset).
+on public numbers; with an offset also on it, in the few draws that are decided slowly.
 """
 
 from __future__ import annotations
