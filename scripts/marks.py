@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from scripts.files import BuildError
@@ -79,19 +80,24 @@ def marked_tests(layout: Layout) -> list[MarkedTest]:
 
 def file_tests(path: Path, layout: Layout) -> list[MarkedTest]:
     """Return the tests of one file that carry a claim mark."""
-    text = path.read_text(encoding="utf-8")
+    return list(_text_tests(path.read_text(encoding="utf-8"), layout.name(path)))
+
+
+@cache
+def _text_tests(text: str, name: str) -> tuple[MarkedTest, ...]:
+    """Return the marked tests of a text; a build asks for the same ones three times."""
     try:
         tree = ast.parse(text)
     except SyntaxError as error:
-        raise BuildError(f"{layout.name(path)} does not parse: {error}") from error
+        raise BuildError(f"{name} does not parse: {error}") from error
     lines = text.split("\n")
     found = []
-    for name, claims, node in _walk(tree.body, _module_marks(tree.body), ""):
+    for test, claims, node in _walk(tree.body, _module_marks(tree.body), ""):
         if claims and isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
             source = "\n".join(lines[first - 1 : node.end_lineno])
-            found.append(MarkedTest(layout.name(path), name, claims, source, first))
-    return found
+            found.append(MarkedTest(name, test, claims, source, first))
+    return tuple(found)
 
 
 def nodes_by_claim(tests: list[MarkedTest]) -> dict[str, list[str]]:

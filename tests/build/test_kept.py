@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 from docutils import nodes
-from dplit_book import kept
+from dplit_book import kept, records
+
+from scripts.files import digest_bytes
 
 PAGES = ["book/intro", "book/reference/erm", "book/chapters/erm"]
 
@@ -89,3 +91,34 @@ def test_a_word_that_no_page_has_any_more_is_forgotten(app: Any) -> None:
     app.builder = SimpleNamespace(indexer=indexer)
     assert kept.on_collected(app) == []
     assert (indexer._mapping, indexer._title_mapping) == ({"a": {"x"}}, {})
+
+
+def test_no_tree_of_the_package_is_read_to_number_figures(app: Any) -> None:
+    """Kills a chapter whose figures lose their numbers, and trees that stay empty afterwards."""
+
+    class Kept:
+        def get_doctree(self, name: str) -> list[str]:
+            return [name]
+
+    env = Kept()
+    assert kept.before_numbers(app, env) == []
+    read = {name: list(env.get_doctree(name)) for name in PAGES}
+    assert read == {name: [] if "reference" in name else [name] for name in PAGES}
+    assert kept.after_numbers(app, env) == []
+    assert [env.get_doctree(name) for name in PAGES] == [[name] for name in PAGES]
+    assert vars(env) == {}  # the environment is pickled
+
+
+def test_a_page_is_read_again_when_what_it_shows_of_the_records_changes(
+    app: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kills a page that keeps a claim's old verdict, and pages read for another's records."""
+    says = {"erm": "holds", "margin": "gap"}
+    monkeypatch.setattr(records, "SHOWN", {"verdict": lambda layout, slug: says[slug]})
+    shown = {slug: {("verdict", slug): digest_bytes(says[slug].encode())} for slug in says}
+    app.env.metadata = {**{slug: {"shown": told} for slug, told in shown.items()}, "intro": {}}
+    assert records.on_outdated(app, app.env, (), (), ()) == []
+    says["erm"] = "erratum"
+    assert records.on_outdated(app, app.env, (), (), ()) == ["erm"]
+    monkeypatch.setattr(records, "SHOWN", {})
+    assert records.on_outdated(app, app.env, (), (), ()) == ["erm", "margin"]

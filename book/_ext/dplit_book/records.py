@@ -11,7 +11,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from scripts.files import digest_bytes, digest_files
+from scripts.files import digest_bytes
 from scripts.layout import Layout
 from scripts.pages import SHOWN
 
@@ -26,27 +26,26 @@ class Shown(SphinxDirective):
         name, slug = [*self.arguments, ""][:2]
         if name not in SHOWN:
             raise self.error(f"dplit shows {', '.join(SHOWN)}, got {name!r}")
-        self.env.metadata[self.env.docname]["dplit"] = "shows records"
-        return self.parse_text_to_nodes(SHOWN[name](Layout(Path(self.env.srcdir)), slug))
+        text = told(Path(self.env.srcdir), name, slug)
+        shown = self.env.metadata[self.env.docname].setdefault("shown", {})
+        shown[name, slug] = digest_bytes(text.encode())
+        return self.parse_text_to_nodes(text)
 
 
-def made_from(root: Path) -> str:
-    """Return a digest of the records, and of whatever else the directive reads."""
-    layout = Layout(root)
-    files = [layout.claims, *(layout.state / f"{name}.json" for name in layout.names())]
-    files += layout.results.glob("*.json")
-    files += [*layout.tests.rglob("test_*.py"), *(root / "scripts").glob("*.py")]
-    files += layout.notebooks.glob("*.ipynb")
-    return digest_bytes(repr(digest_files(files, root)).encode())
+def told(root: Path, name: str, slug: str) -> str:
+    """Return the text that a page shows of the records."""
+    return SHOWN[name](Layout(root), slug)
 
 
 def on_outdated(app: Any, env: Any, added: Any, changed: Any, removed: Any) -> list[str]:
-    """Return the pages that show records, to be read again where these have changed."""
-    told = made_from(Path(app.srcdir))
-    if getattr(env, "dplit_records", None) == told:
-        return []
-    env.dplit_records = told
-    return [page for page, about in env.metadata.items() if "dplit" in about]
+    """Return the pages that would show another text of the records, to be read again."""
+    root = Path(app.srcdir)
+    return [
+        page
+        for page, about in env.metadata.items()
+        for (name, slug), digest in about.get("shown", {}).items()
+        if name not in SHOWN or digest_bytes(told(root, name, slug).encode()) != digest
+    ]
 
 
 def setup(app: Any) -> None:

@@ -52,7 +52,9 @@ def on_finished(app: Any, error: Exception | None) -> None:
     static.mkdir(exist_ok=True)
     (static / "built.js").write_text(BUILT.format(told=json.dumps(built(layout))))
     # in a scope of its own: its names are short, and the theme has some of them
-    (static / "vega.js").write_text(f"(() => {{{vl_convert.javascript_bundle()}\n}})();\n")
+    vega, made_by = static / "vega.js", f"// vl-convert {vl_convert.__version__}\n"
+    if not (vega.exists() and vega.read_text().startswith(made_by)):  # it takes a second to make
+        vega.write_text(f"{made_by}(() => {{{vl_convert.javascript_bundle()}\n}})();\n")
     if layout.root == Path(app.srcdir):  # not a run beside the book
         write_downloads(layout, site)
 
