@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve
 from sklearn.svm import LinearSVC
 
-from dplit.papers.erm.kernels import gaussian_kernel, trigonometric_features
+from dplit.papers.erm.kernels import gaussian_gram, trigonometric_features
 from dplit.papers.erm.leave_one_out import RidgeNeighbours
 from dplit.papers.erm.minimisers import fit_kernel, fit_linear
 from dplit.streams import stream
@@ -63,7 +63,7 @@ def _neighbours() -> dict[str, Any]:
     rng = stream(0, "bench-stability", "data")
     points = rng.uniform(-1.0, 1.0, (N_RECORDS + N_CANDIDATES, 2))
     labels = rng.uniform(-1.0, 1.0, N_RECORDS + N_CANDIDATES)
-    K = gaussian_kernel(points, points, width=0.5)
+    K = gaussian_gram(points, points, width=0.5)
     base, cross = K[:N_RECORDS, :N_RECORDS], K[:N_RECORDS, N_RECORDS:]
     y, new = labels[:N_RECORDS], labels[N_RECORDS:]
 

@@ -75,6 +75,34 @@ def test_public_names_of_the_library_are_those_of_the_list() -> None:
     assert public_names() == PUBLIC.read_text(encoding="utf-8").split()
 
 
+#: What every rule of advice has under the same name, for what it advises on.
+OF_EACH_RULE = {
+    "recommend",
+    "configure",
+    "chosen",
+    "ranking",
+    "strength",
+    "gain",
+    "errors_of",
+}
+
+
+def test_a_name_means_one_thing() -> None:
+    """Kills a second definition of a public name, in the library, a paper or a study."""
+    homes = defaultdict(set)
+    for module, source in MODULES.items():
+        for node in ast.parse(source).body:
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name[0] != "_":
+                homes[node.name].add(module)
+    shared = {
+        name: sorted(modules)
+        for name, modules in homes.items()
+        if len(modules) > 1
+        if not (name in OF_EACH_RULE and all(m.startswith("dplit.advice.") for m in modules))
+    }
+    assert shared == {}
+
+
 def test_a_public_function_of_a_paper_is_named_outside_its_room() -> None:
     """Kills a function that is public and that no claim, cell, page, benchmark or room names."""
     root = LAYOUT.root

@@ -17,7 +17,7 @@ from benchmarks.maps.margin_learnt import by_rank, formulas, learn, regrets, sur
 from dplit._checks import Array
 from dplit._numerics.clipping import clip_rows
 from dplit.advice.classifiers import ClassifierFacts, chosen, configure, gained, names_of
-from dplit.notebook.datasets.classification import load_problem
+from dplit.notebook.datasets.classification import scaled_classes
 from dplit.notebook.datasets.digits import load_fours_and_nines
 from dplit_studies.trials import Trial, run_trials
 
@@ -66,7 +66,7 @@ def table(name: str) -> tuple[Array, Array]:
         digits = load_fours_and_nines("paper")
         X, y = digits.images.reshape(len(digits.labels), -1), digits.labels
     else:
-        X, y = load_problem(name)
+        X, y = scaled_classes(name)
     norm = 0.3 * math.sqrt(X.shape[1])
     return np.asarray(clip_rows(X - TABLES[name], norm) / norm), np.asarray(y, float)
 

@@ -20,7 +20,7 @@ from dplit.advice.entry_errors import (
     additive_error,
     best_rows,
     bits,
-    gain,
+    entry_power,
     moments_error,
     noise_share,
     projection_error,
@@ -83,7 +83,7 @@ def _trial(trial: Trial, *, facts: EntryFacts, rows: int) -> list[float]:
     seen = design @ theta + inside
     energy = float(seen @ seen) + outside
     (problem,) = _spectra_from_moments(design.T @ design, (design.T @ seen)[:, None], [energy])
-    share, spread = noise_share(facts, rows), 1.0 / gain(facts)
+    share, spread = noise_share(facts, rows), 1.0 / entry_power(facts)
     ((gram, cross),) = _additive_moments([problem], [math.sqrt(spread)], n, noise)
     cross = cross[:, 0]
     fits = [np.linalg.solve(gram, cross), _corrected(gram, cross, energy, n, spread)]
@@ -101,7 +101,7 @@ def _moments_fit(problem: Any, facts: EntryFacts, energy: float, rng: np.random.
     largest = math.sqrt(_largest_response(facts))
     mean = energy / n / largest**2
     g, c = entry_variances(
-        epsilon=bits(1.0 / gain(facts)), n_features=d, ones=1, response_energy=mean
+        epsilon=bits(1.0 / entry_power(facts)), n_features=d, ones=1, response_energy=mean
     )
     square = math.sqrt(g / 2.0) * rng.standard_normal((d, d))
     gram = np.diag(problem.energies) + square + square.T

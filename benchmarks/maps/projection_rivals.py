@@ -11,7 +11,7 @@ from dplit.advice.entry_errors import (
     additive_error,
     best_rows,
     design_energies,
-    gain,
+    entry_power,
     moments_error,
     projection_error,
 )
@@ -33,10 +33,10 @@ def adassp_scales(facts: EntryFacts) -> tuple[float, float, float]:
     """Variances of the noise of Wang's (2018) three parts, a third of the budget each: of the
     smallest eigenvalue, of second moments beside the diagonal, of those with responses in [-1, 1].
     """
-    d, third = facts.d, gain(facts) / 3.0
+    d, third = facts.d, entry_power(facts) / 3.0
     extra = 0.0
     if facts.delta is None:
-        third, extra = math.expm1(math.log1p(gain(facts)) / 3.0), 1.0 / 8.0
+        third, extra = math.expm1(math.log1p(entry_power(facts)) / 3.0), 1.0 / 8.0
     others = max(d - 1, 1)
     return others / third, (others + extra * (1.0 + third)) / third, 1.0 / third
 

@@ -26,7 +26,7 @@ from dplit.advice.entry_errors import (
     bits,
     clipping_cost,
     design_energies,
-    gain,
+    entry_power,
     moments_error,
     noise_share,
     projection_error,
@@ -146,14 +146,14 @@ def test_the_cost_of_clipping_is_that_of_a_fit(snr: float, deviations: float) ->
 
 
 def test_the_power_of_an_entry_in_both_currencies() -> None:
-    assert gain(EntryFacts(10, 1, 1.0, 0.5)) == pytest.approx(1.0)
+    assert entry_power(EntryFacts(10, 1, 1.0, 0.5)) == pytest.approx(1.0)
     assert bits(1.0) == pytest.approx(0.5)
     facts = EntryFacts(10, 1, 1.0, 2.0, 1e-6)
-    assert gain(facts) == pytest.approx(0.25 / gaussian_sigma(epsilon=2.0, delta=1e-6) ** 2)
+    assert entry_power(facts) == pytest.approx(0.25 / gaussian_sigma(epsilon=2.0, delta=1e-6) ** 2)
     variance = 30 * noise_share(facts, 30)
     reached = row_delta(epsilon=2.0, variance=variance, n_components=30, row_change=2.0)
     assert reached == pytest.approx(1e-6, rel=1e-6)
-    assert noise_share(facts, 30) > 1.0 / gain(facts)
+    assert noise_share(facts, 30) > 1.0 / entry_power(facts)
     assert _record_mu(facts) == pytest.approx(1.0 / gaussian_sigma(epsilon=2.0, delta=1e-6))
 
 

@@ -25,7 +25,7 @@ from dplit_studies.audits.events import (
     TARGETS,
     audit_target,
     before_drawn,
-    budget_of,
+    budget_at,
     lower_bound,
     noise_of_mean,
     ratio_of_means,
@@ -37,15 +37,15 @@ LEVEL = 5e-7
 @pytest.mark.claim("audits-beyond-power")
 @pytest.mark.parametrize("factor", [0.2, 0.5, 0.9])
 def test_a_budget_gives_its_share_of_the_noise(factor: float) -> None:
-    budget = budget_of("gaussian", 8.0, factor=factor)
+    budget = budget_at("gaussian", 8.0, factor=factor)
     sigma = gaussian_sigma(epsilon=8.0, delta=DELTA)
     assert gaussian_sigma(epsilon=budget, delta=DELTA) == pytest.approx(factor * sigma, rel=1e-9)
-    noise = additive_sigma(epsilon=budget_of("bits", 0.5, factor=factor))
+    noise = additive_sigma(epsilon=budget_at("bits", 0.5, factor=factor))
     assert noise == pytest.approx(factor * additive_sigma(epsilon=0.5), rel=1e-9)
-    assert factor * budget_of("pure", 1.5, factor=factor) == pytest.approx(1.5)
-    assert budget_of("gaussian", 8.0, factor=1.0) == 8.0
+    assert factor * budget_at("pure", 1.5, factor=factor) == pytest.approx(1.5)
+    assert budget_at("gaussian", 8.0, factor=1.0) == 8.0
     with pytest.raises(ValueError, match="factor must be positive"):
-        budget_of("pure", 1.0, factor=0.0)
+        budget_at("pure", 1.0, factor=0.0)
 
 
 @pytest.mark.claim("audits-beyond-stated")

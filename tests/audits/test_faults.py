@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dplit_studies.audits.faults import AUDITORS, FAULTS, SEEN_BY, alarms, noisy_sum
+from dplit_studies.audits.faults import AUDITORS, FAULTS, SEEN_BY, alarms, faulty_sum
 
 
 @pytest.mark.claim("audits-beyond-faults")
@@ -28,10 +28,10 @@ def test_every_auditor_sees_something_and_none_sees_all() -> None:
 
 def test_the_release_is_the_clipped_sum_with_its_noise() -> None:
     X = np.array([[2.0, 0.25], [-0.5, -3.0]])
-    many = noisy_sum(X, rng=np.random.default_rng(0), size=200_000)
+    many = faulty_sum(X, rng=np.random.default_rng(0), size=200_000)
     assert many.scale == 4.0  # two columns, replaced: 2 * 2 at epsilon 1
     error = 6.0 * np.sqrt(2.0) * 4.0 / np.sqrt(200_000)  # false alarm 4e-9
     assert np.abs(many.sum.mean(axis=0) - [0.5, -0.75]).max() < error
     assert many.n_records is None
     with pytest.raises(ValueError, match="fault must be"):
-        noisy_sum(X, rng=np.random.default_rng(0), fault="unheard of")
+        faulty_sum(X, rng=np.random.default_rng(0), fault="unheard of")

@@ -14,8 +14,8 @@ from dplit.kernels import _certified_ridge
 from dplit.kernels._certified_ridge import (
     balanced_penalty,
     certified_sensitivity,
+    feature_ridge,
     feature_rows,
-    ridge_coefficients,
     ridge_rounding,
 )
 from dplit.kernels.ridge_sensitivity import record_sensitivity
@@ -71,7 +71,7 @@ def test_rounding_stays_below_its_bound(pattern, n, k):
     with mp.workdps(60):
         for alpha in (_smallest(n, 2 * k), 1e-3, 10.0):
             exact = _exact_ridge(rows, y, alpha)
-            found = ridge_coefficients(X, y, W, alpha)
+            found = feature_ridge(X, y, W, alpha)
             error = mp.norm(mp.matrix(found.tolist()) - exact)
             assert error <= ridge_rounding(alpha, n, 2 * k)
 
@@ -131,7 +131,7 @@ def test_an_accepted_penalty_is_solved_for_every_data_set(n, k):
     """At the smallest one, where a factorisation is nearest to failing: no LinAlgError, no NaN."""
     alpha = _smallest(n, 2 * k)
     for pattern in PATTERNS:
-        assert np.isfinite(ridge_coefficients(*_data(pattern, n), _frequencies(k), alpha)).all()
+        assert np.isfinite(feature_ridge(*_data(pattern, n), _frequencies(k), alpha)).all()
 
 
 def test_smaller_penalties_than_accepted_do_fail_for_some_data():
@@ -141,9 +141,9 @@ def test_smaller_penalties_than_accepted_do_fail_for_some_data():
     """
     W = _frequencies(100)
     with pytest.raises(np.linalg.LinAlgError):
-        ridge_coefficients(np.ones((60, 2)), np.ones(60), W, 1e-16)
+        feature_ridge(np.ones((60, 2)), np.ones(60), W, 1e-16)
     X = 100 * stream(2, "certified-ridge", "data").standard_normal((60, 2))
-    assert np.isfinite(ridge_coefficients(X, np.ones(60), W, 1e-16)).all()
+    assert np.isfinite(feature_ridge(X, np.ones(60), W, 1e-16)).all()
     assert certified_sensitivity(1e-16, 60, 200, "record") == math.inf
 
 
@@ -171,8 +171,8 @@ def test_computed_coefficients_of_neighbours_stay_within_the_sensitivity(n, alph
             y = np.ones(n)
             z = np.append(y[:-1], sign)
             order = rng.permutation(n)
-            moved = ridge_coefficients(one[:, None], y, W, alpha)
-            moved -= ridge_coefficients(other[order, None], z[order], W, alpha)
+            moved = feature_ridge(one[:, None], y, W, alpha)
+            moved -= feature_ridge(other[order, None], z[order], W, alpha)
             found = max(found, float(np.linalg.norm(moved)))
     assert claimed / 4 < found <= claimed
 
@@ -184,11 +184,11 @@ def test_order_moves_many_records_by_no_more_than_the_bound(pattern):
     n, W = 100_000, _frequencies(3)
     X, y = _data(pattern, n)
     alpha = 0.05
-    base = ridge_coefficients(X, y, W, alpha)
+    base = feature_ridge(X, y, W, alpha)
     allowed = 2 * ridge_rounding(alpha, n, 6)
     assert allowed < 1e-3 * record_sensitivity(alpha=alpha, label_bound=1.0, n_records=n)
     for order in (np.roll(np.arange(n), 1), np.arange(n)[::-1], np.argsort(X[:, 0])):
-        moved = ridge_coefficients(X[order], y[order], W, alpha) - base
+        moved = feature_ridge(X[order], y[order], W, alpha) - base
         assert np.linalg.norm(moved) <= allowed
 
 

@@ -21,11 +21,11 @@ from dplit.kernels import gaussian_process
 from dplit.kernels.gaussian_process import GaussianProcessOracle
 from dplit.mechanisms import gaussian_sigma
 from dplit.papers.erm.gaussian_process import distinguishing_power, largest_power
-from dplit.papers.erm.kernels import gaussian_kernel, linear_kernel
-from dplit.papers.erm.leaks import hinge_pair
+from dplit.papers.erm.kernels import gaussian_gram, linear_kernel
+from dplit.papers.erm.leaks import kernel_hinge_pair
 from dplit.streams import stream
 
-PAIR = hinge_pair(20, rng=stream(0, "gp-pair", "data"))
+PAIR = kernel_hinge_pair(20, rng=stream(0, "gp-pair", "data"))
 
 
 def _oracle(rng, coefficients=None, **changes):
@@ -296,7 +296,7 @@ def test_what_is_drawn_dominates_a_linear_kernel_at_raw_scales(dimension, count,
 def test_what_is_drawn_dominates_a_gaussian_kernel_at_any_jitter(jitter, monkeypatch):
     """Near points, one by one and at once. Kills a jitter below what rounding takes."""
     rng = stream(0, "gp-near", "data")
-    kernel = partial(gaussian_kernel, width=0.5)
+    kernel = partial(gaussian_gram, width=0.5)
     for power, count in ((-9.0, 2), (-8.0, 2), (-8.0, 4), (-5.0, 4)):
         points = rng.uniform(-1.0, 1.0, (1, 2)) + 10.0**power * rng.normal(size=(count, 2))
         for groups in ([points], list(points[:, None])):
@@ -311,7 +311,7 @@ def test_the_jitter_is_twice_the_rounding_of_all_points_that_may_follow(monkeypa
     Copson's inequality on the first 400 points: 4 (i + e)^2 dominates min(i, j) + e for every e;
     with 3.5 in the place of 4 it does not for 4,000 points, so that little is given away.
     """
-    kernel = partial(gaussian_kernel, width=0.5)
+    kernel = partial(gaussian_gram, width=0.5)
     far = [np.full((1, 3), 100.0 * k) for k in range(4)]  # uncorrelated: variances stand alone
     variances = np.diag(_drawn(kernel, far, monkeypatch, jitter=1e-300)) ** 2 - 1.0
     needed = 2.0**-50 * (np.arange(1, 5) + 4 * 3 + 16) ** 2

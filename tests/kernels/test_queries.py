@@ -12,12 +12,12 @@ from scipy.stats import expon, kstest
 from dplit.audit import gamma_noise_test, run_controls
 from dplit.kernels.gaussian_process import GaussianProcessOracle
 from dplit.kernels.queries import BudgetExhaustedError, QueryOracle, query_scale
-from dplit.papers.erm.kernels import gaussian_kernel, linear_kernel
+from dplit.papers.erm.kernels import gaussian_gram, linear_kernel
 from dplit.streams import stream
 
 
 def _kernel(X, Z):
-    return gaussian_kernel(X, Z, width=0.5)
+    return gaussian_gram(X, Z, width=0.5)
 
 
 def _oracle(rng, weights=(0.1, -0.1), kernel=_kernel, **changes):

@@ -22,10 +22,10 @@ from dplit.audit import chi_square_noise_test, ledger, run_controls
 from dplit.features import cos_sin_features, random_frequencies
 from dplit.kernels import random_features
 from dplit.kernels._certified_ridge import (
+    feature_ridge,
     mean_share,
     noisy_mean,
     public_waves,
-    ridge_coefficients,
     ridge_rounding,
 )
 from dplit.kernels.random_features import PrivateRandomFeatureRegressor
@@ -156,7 +156,7 @@ def test_noise_of_the_estimator_has_the_stated_standard_deviation():
 
 def _unmasked(model, X, units, generator):
     """Largest entry that is left when the noise of ``generator`` is taken off the release."""
-    exact = ridge_coefficients(X, units, model.frequencies_, model.alpha_)
+    exact = feature_ridge(X, units, model.frequencies_, model.alpha_)
     told = {"hides": "", "sensitivity": None, "rng": generator}
     guess = Gaussian(model.sigma_).add(np.zeros(len(exact)), **told)
     return float(np.abs(model.coef_ - guess - exact).max())
@@ -425,9 +425,9 @@ def units_solved(monkeypatch):
 
     def fit(X, units, *rest):
         seen.append(units)
-        return ridge_coefficients(X, units, *rest)
+        return feature_ridge(X, units, *rest)
 
-    monkeypatch.setattr(random_features, "ridge_coefficients", fit)
+    monkeypatch.setattr(random_features, "feature_ridge", fit)
     return seen
 
 

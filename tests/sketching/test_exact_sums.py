@@ -17,7 +17,7 @@ from dplit.sketching.estimators import CompressiveKMeans
 from dplit.sketching.plans import map_sensitivity
 from dplit.sketching.sketches import Kind, SketchMap, sketch
 from dplit.streams import stream
-from dplit_studies.sketching.estimator_audit import _exact_sum, float_curve, float_sensitivity
+from dplit_studies.sketching.estimator_audit import _exact_sum, float_curve, largest_move
 from tests.sketching.shared import KINDS, lengths
 
 
@@ -364,7 +364,7 @@ def test_no_search_finds_more_than_one(n: int) -> None:
     The search is deterministic here, and in single precision it succeeds at 100,000 records.
     """
     fourier = SketchMap("fourier", stream(0, "test-search", "public").standard_normal((2, 8)))
-    found = float_sensitivity(
+    found = largest_move(
         _exact_sum, fourier, n, n_patterns=400, rng=stream(0, "test-search", "data")
     )
     assert 0.999 < found <= 1.0

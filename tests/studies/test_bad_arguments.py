@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dplit.notebook.datasets.classification import load_problem, scaled_table
+from dplit.notebook.datasets.classification import scaled_classes, scaled_table
 from dplit.notebook.datasets.digits import load_fours_and_nines
 from dplit.notebook.datasets.papers import load_medical, load_wine
 from dplit.papers.margin.separable import margin_data
@@ -204,17 +204,17 @@ CASES: dict[type[Exception], list[tuple[Callable[..., Any], dict[str, Any], str]
         (repair_attacks.reconstruct_through, {"n_repeats": 0}, "n_repeats must be at least"),
         (repair_attacks.audit_power_curve, {"through": "fit"}, "through must be one of"),
         (repair_attacks.audit_power_curve, {"runs": 0}, "runs must be at least 1"),
-        (comparison.compare, {"problem": "iris"}, "problem must be one of"),
-        (comparison.compare, {"settings": []}, "settings must not be empty"),
-        (comparison.compare, {"settings": [(0, 1.0)]}, "n_records must be at least 1"),
-        (comparison.compare, {"settings": [(10, 0.0)]}, "epsilon must be positive"),
-        (comparison.compare, {"delta": 0.0}, r"delta must be in \(0, 1\)"),
-        (comparison.compare, {"n_repeats": 1}, "n_repeats must be at least 2"),
+        (comparison.compare_methods, {"problem": "iris"}, "problem must be one of"),
+        (comparison.compare_methods, {"settings": []}, "settings must not be empty"),
+        (comparison.compare_methods, {"settings": [(0, 1.0)]}, "n_records must be at least 1"),
+        (comparison.compare_methods, {"settings": [(10, 0.0)]}, "epsilon must be positive"),
+        (comparison.compare_methods, {"delta": 0.0}, r"delta must be in \(0, 1\)"),
+        (comparison.compare_methods, {"n_repeats": 1}, "n_repeats must be at least 2"),
         (comparison.compare_pure, {"n_features": 3, "n_repeats": 2}, "n_features must be even"),
         (comparison.gaussian_error, {"sigma": 0.0}, "sigma must be positive"),
         (comparison.public_regularization, {"epsilon": -1.0}, "epsilon must be positive"),
         (comparison.descent_steps, {"epsilon": 0.0}, "epsilon must be positive"),
-        (load_problem, {"name": "iris"}, "name must be one of"),
+        (scaled_classes, {"name": "iris"}, "name must be one of"),
         (learning_curves.hinge_curves, {"sizes": [64, 64]}, "sizes must be increasing"),
         (learning_curves.hinge_curves, {"sizes": [0, 64]}, "sizes must be increasing"),
         (learning_curves.hinge_curves, {"sizes": [6.5]}, "sizes must be increasing"),
@@ -248,7 +248,7 @@ CASES: dict[type[Exception], list[tuple[Callable[..., Any], dict[str, Any], str]
         (shift_audit.audit_answer, {"runs": 0}, "runs must be at least 1"),
         (shift_audit.audit_answer, {"confidence": 1.0}, r"confidence must be in \(0, 1\)"),
         (shift_audit.answer_delta, {"gap": -1.0}, "gap must be nonnegative"),
-        (shift_audit.privacy_loss, {"scale": -1.0}, "scale must be positive"),
+        (shift_audit.shift_loss, {"scale": -1.0}, "scale must be positive"),
         (shift_audit.audit_power, {"loss": -1.0}, "loss must be nonnegative"),
         (shift_audit.detectable_loss, {"epsilon": 0.0}, "epsilon must be positive"),
         (shift_audit.audit_controls, {"epsilon": 0.0}, "epsilon must be positive"),
@@ -363,7 +363,7 @@ CASES: dict[type[Exception], list[tuple[Callable[..., Any], dict[str, Any], str]
         (frontier.frontier, {"gamma": -1.0}, "gamma must be"),
         (frontier.frontier, {"task": "cosine"}, "task must be one of"),
         (frontier.frontier, {"task": THREE}, "fewer than 3 records"),
-        (frontier.noise_variance, {"bound": "z"}, "bound must be one of"),
+        (frontier.prediction_noise, {"bound": "z"}, "bound must be one of"),
         (records_audit.interpolation_shortfall, {"n_components": 0}, "n_components must be"),
         (records_audit._swap_sensitivities, {"y": [1.0]}, "in the span"),
         (records_audit.nearest_distances, {"X": [[1.0], [1.0]]}, "two distinct rows"),
@@ -451,7 +451,11 @@ CASES: dict[type[Exception], list[tuple[Callable[..., Any], dict[str, Any], str]
         (schematics.example_data, {"data_rng": 0}, "rng must be"),
     ],
     RuntimeError: [
-        (comparison.compare, {"settings": [(361, 1.0)]}, "fewer than 361 records for digits"),
+        (
+            comparison.compare_methods,
+            {"settings": [(361, 1.0)]},
+            "fewer than 361 records for digits",
+        ),
         (shift_audit.detectable_loss, {"runs": 3}, "runs=3 are too few"),
     ],
     np.linalg.LinAlgError: [

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit
 
+from dplit.advice.engine import learnt
 from dplit.clusters.lloyd import lloyd_noise
 from dplit.mechanisms import gaussian_sigma
 
@@ -96,15 +97,7 @@ def noise_ratio(name: str, facts: ClusterFacts) -> float:
 
 
 #: Law of each candidate's error, :func:`law_of_error`; `choice_map.learn` made it.
-LEARNT: dict[str, tuple[float, ...]] = {
-    "sketch": (-3.07, -1.13, 0.42, -0.97, 1.08, -0.22, 3.4, 0.38, -3.91, -0.12, 0.55),
-    "sketch, short": (-2.88, -0.86, 0.51, -1.08, 1.11, 4.86, 2.85, -0.93, -4.51, -0.05, 0.86),
-    "lloyd, 1 step": (-3.1, 0.48, -0.2, -0.43, 1.24, 3.65, 1.62, -0.21, -1.51, -0.15, 0.33),
-    "lloyd, 3 steps": (-7.35, -0.01, 0.85, 0.02, 1.68, 3.39, 1.69, -0.32, -1.57, 0.06, 0.31),
-    "lloyd, wide": (-2.76, -1.04, 0.15, -1.84, 1.43, 4.91, 2.0, -0.62, -1.74, -0.05, 0.4),
-    "grid": (-12.0, 2.14, 1.91, -2.81, 0.46, 1.56, 0.98, 1.14, -1.62, 0.03, 0.65),
-    "tree": (-4.63, -0.58, 0.9, -0.41, 1.47, 7.58, 1.4, -1.55, -1.72, -0.24, 0.49),
-}
+LEARNT = learnt("clusters")
 
 #: Deviation of a single run around the law: a least one, and a share of the error.
 _SPREAD = (0.02, 0.8)

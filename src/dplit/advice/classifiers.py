@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from scipy.special import expit
 
 from dplit._checks import check_epsilon, check_integer, check_interval, check_probability
-from dplit.advice.engine import ExpectedError, Recommendation
+from dplit.advice.engine import ExpectedError, Recommendation, learnt, outside
 from dplit.linear.objective import objective_noise, smallest_regularization
 from dplit.linear.objective_classifier import ObjectivePerturbationClassifier
 from dplit.margins.estimators import PrivateMarginClassifier
@@ -64,7 +64,7 @@ _WIDE = 500
 
 #: Learnt: the share of what can be gained is ``expit(a + b log(strength))``, one run deviates by c
 #: roots of that share times what is missing; without a delta, and with one.
-LEARNT = ((0.85, 0.77, 0.62), (1.08, 0.75, 0.59))
+LEARNT = tuple(learnt("classifiers").values())
 
 #: Least share of what can be gained that is worth a release.
 _USEFUL = 0.05
@@ -263,6 +263,7 @@ def recommend(
     best = facts.flips
     room = 0.5 - best
     measure, trivial = "share of wrong classes", 0.5
+    beyond = outside(facts._asdict(), _TRIED)
     reason = (
         f"{CANDIDATES[name]}; the signal of the mean in one prediction is {reach:.2g} times "
         "its noise"
@@ -271,19 +272,9 @@ def recommend(
         reason += "; a lot, gaussian_prior_draw, is still quick here and erred less"
     if share < _USEFUL:
         nothing = ExpectedError(measure, trivial, 0.0, trivial, best)
-        reason += f"; {share:.0%} of what can be gained is expected, too little{_outside(facts)}."
+        reason += f"; {share:.0%} of what can be gained is expected, too little{beyond}."
         return Recommendation(None, reason[0].upper() + reason[1:], _TRIED, nothing)
     spread = LEARNT[facts.delta > 0.0][2] * math.sqrt(share * (1.0 - share)) * room
     expected = ExpectedError(measure, trivial - share * room, spread, trivial, best)
-    reason += f"{_outside(facts)}."
+    reason += f"{beyond}."
     return Recommendation(configure(name, facts), reason[0].upper() + reason[1:], _TRIED, expected)
-
-
-def _outside(facts: ClassifierFacts) -> str:
-    """Say which facts lie outside what was tried."""
-    beyond = [
-        name
-        for name, value in facts._asdict().items()
-        if value is not None and not _TRIED[name][0] <= value <= _TRIED[name][1] * (1.0 + 1e-9)
-    ]
-    return f"; {', '.join(beyond)} beyond what was tried, so this extrapolates" if beyond else ""

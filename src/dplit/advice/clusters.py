@@ -14,7 +14,7 @@ from dplit.advice._cluster_settings import (
     noise_ratio,
     settings,
 )
-from dplit.advice.engine import ExpectedError, Recommendation
+from dplit.advice.engine import ExpectedError, Recommendation, outside
 from dplit.advice.planning import LEAST_LOUDNESS, LEAST_WAVES, planned
 from dplit.clusters.estimator import PrivateLloyd
 from dplit.sketching.estimators import CompressiveKMeans
@@ -185,11 +185,4 @@ def _others(found: dict[str, float], error: float) -> str:
 
 
 def _outside(facts: ClusterFacts) -> str:
-    """Say which facts lie outside what was tried."""
-    beyond = [
-        name
-        for name, (low, high) in _TRIED.items()
-        if not low * (1 - 1e-9) <= getattr(facts, name) <= high * (1 + 1e-9)
-        if name != "delta" or facts.delta
-    ]
-    return f"; {', '.join(beyond)} beyond what was tried, so this extrapolates" if beyond else ""
+    return outside(facts._asdict() | {"delta": facts.delta or None}, _TRIED)

@@ -1,14 +1,49 @@
-"""What a function that gives advice returns; it reads public facts and never data."""
+"""What the rules share: what they return, what they learnt, and where that was tried."""
 
 from __future__ import annotations
 
+import json
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import Any, NamedTuple
 
 #: Least and largest value that was tried, or the names that were.
 Tried = tuple[float, float] | tuple[str, ...]
+
+
+@cache
+def _all_learnt() -> dict[str, dict[str, list[float]]]:
+    text = files("dplit.advice").joinpath("learnt.json").read_text(encoding="utf-8")
+    return dict(json.loads(text))
+
+
+def learnt(rule: str) -> dict[str, tuple[float, ...]]:
+    """Return the coefficients of a rule by candidate, or by what else it tells apart.
+
+    Maps of simulations made them (``benchmarks.maps``); ``learnt.json`` holds them all.
+
+    >>> learnt("entries")
+    {'gradients': (0.27, 1.04, 1.69, -1.5, -1.31)}
+    """
+    return {name: tuple(row) for name, row in _all_learnt()[rule].items()}
+
+
+def outside(facts: Mapping[str, float | str | None], tried: Mapping[str, Tried]) -> str:
+    """Say, as the end of a sentence, which numbers lie outside what was tried; None lies nowhere.
+
+    >>> outside({"n": 10, "d": 3, "rank": None}, {"n": (100, 1e5), "d": (2, 5), "rank": (5, 20)})
+    '; n beyond what was tried, so this extrapolates'
+    """
+    beyond = []
+    for name, ends in tried.items():
+        value = facts.get(name)
+        if isinstance(value, (int, float)) and isinstance(ends[0], (int, float)):
+            low, high = float(ends[0]) * (1.0 - 1e-9), float(ends[-1]) * (1.0 + 1e-9)
+            beyond += [] if low <= value <= high else [name]
+    return f"; {', '.join(beyond)} beyond what was tried, so this extrapolates" if beyond else ""
 
 
 class ExpectedError(NamedTuple):

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from dplit._checks import (
@@ -17,7 +16,7 @@ from dplit._checks import (
     check_probability,
     check_real_array,
 )
-from dplit.advice.engine import ExpectedError, Recommendation
+from dplit.advice.engine import ExpectedError, Recommendation, outside
 from dplit.advice.entry_errors import (
     CANDIDATES,
     EntryFacts,
@@ -29,7 +28,7 @@ from dplit.advice.entry_errors import (
     best_rows,
     bits,
     clipping_cost,
-    gain,
+    entry_power,
     moments_error,
     noise_share,
     projection_error,
@@ -121,7 +120,7 @@ def configure(
             data_norm=math.sqrt(facts.d / 2.0),
         )
     kind = EntryMomentsRegressor if name == "moments" else AdditiveNoiseRegressor
-    return kind(epsilon=_told(facts, 1.0 / gain(facts)), bounds=(-1.0, 1.0), **_level(facts))
+    return kind(epsilon=_told(facts, 1.0 / entry_power(facts)), bounds=(-1.0, 1.0), **_level(facts))
 
 
 def _told(facts: EntryFacts, share: float) -> float:
@@ -257,9 +256,5 @@ def recommend(
 
 
 def _outside(facts: EntryFacts) -> str:
-    """Say which facts lie outside what was tried."""
     told = {"n / d": facts.n / facts.d, "d": facts.d, "snr": facts.snr}
-    told["bits per entry"] = bits(1.0 / gain(facts))
-    tried = {name: np.array(_TRIED[name]) * (1.0 - 1e-9, 1.0 + 1e-9) for name in told}
-    beyond = [name for name, x in told.items() if not tried[name][0] <= x <= tried[name][1]]
-    return f"; {', '.join(beyond)} beyond what was tried, so this extrapolates" if beyond else ""
+    return outside(told | {"bits per entry": bits(1.0 / entry_power(facts))}, _TRIED)

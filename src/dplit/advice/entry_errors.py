@@ -16,6 +16,7 @@ import numpy as np
 from scipy.stats import norm
 
 from dplit._checks import Array
+from dplit.advice.engine import learnt
 from dplit.entries.moments import best_penalty, entry_variances
 from dplit.entries.privacy import row_variance
 from dplit.entries.projections import CAP
@@ -43,7 +44,7 @@ CANDIDATES = {
 }
 
 
-def gain(facts: EntryFacts) -> float:
+def entry_power(facts: EntryFacts) -> float:
     r"""Power that one entry may have over the noise: :math:`2^{2\epsilon}-1`, or a quarter of
     :math:`\mu^2`, which a change from -1 to 1 of a Gaussian mechanism allows.
     """
@@ -72,11 +73,11 @@ def _delta(facts: EntryFacts) -> float:
 def noise_share(facts: EntryFacts, n_components: int) -> float:
     """Variance of a projection's noise over its number of rows.
 
-    In bits it is one over :func:`gain`, as for additive noise; in (epsilon, delta) it is more, as
-    the columns of S have random lengths.
+    In bits it is one over :func:`entry_power`, as for additive noise; in (epsilon, delta) it is
+    more, as the columns of S have random lengths.
     """
     if facts.delta is None:
-        return 1.0 / gain(facts)
+        return 1.0 / entry_power(facts)
     return _share(facts.epsilon, facts.delta, n_components)
 
 
@@ -131,7 +132,7 @@ def additive_error(facts: EntryFacts, *, corrected: bool = True) -> float:
     n, d, snr, *_ = facts
     if n <= d + 1:
         return math.inf
-    rho, crowded = 1.0 / (1.0 + 3.0 / gain(facts)), d / n
+    rho, crowded = 1.0 / (1.0 + 3.0 / entry_power(facts)), d / n
     x = np.linspace(1.0, math.sqrt(crowded), 400, endpoint=False) if corrected else np.ones(1)
     most = min(1.0 - rho, CAP * (1.0 - math.sqrt(crowded)) ** 2)
     legal = (1.0 - x) * (1.0 - crowded / x) <= most * (1.0 + 1e-9)
@@ -185,14 +186,17 @@ def moments_error(facts: EntryFacts) -> float:
     H, T = design_energies(n, d), 3.0 * snr / d
     largest = (1.0 + snr) * float(norm.isf(math.log(2.0) / (2.0 * n))) ** 2  # of n, squared
     g, c = entry_variances(
-        epsilon=bits(1.0 / gain(facts)), n_features=d, ones=1, response_energy=(1 + snr) / largest
+        epsilon=bits(1.0 / entry_power(facts)),
+        n_features=d,
+        ones=1,
+        response_energy=(1 + snr) / largest,
     )
     _, error = best_penalty(H, H * H * T + H + c * largest, H * T, variance=g * d)
     return 1.0 + d * (error + T) / 3.0
 
 
 #: Of the error of noisy gradients; `benchmarks.maps.projection_gradients.learn` made it.
-LEARNT = (0.27, 1.04, 1.69, -1.5, -1.31)
+LEARNT = learnt("entries")["gradients"]
 
 
 def _gradients_error(facts: EntryFacts) -> float:

@@ -17,7 +17,7 @@ from sklearn.kernel_approximation import RBFSampler
 from sklearn.pipeline import make_pipeline
 
 from dplit._checks import check_choice, check_epsilon, check_integer, check_probability
-from dplit.advice.engine import ExpectedError, Recommendation
+from dplit.advice.engine import ExpectedError, Recommendation, learnt, outside
 from dplit.kernels._defaults import KernelPlan, default_regularization, default_width
 from dplit.kernels.answers import ANSWER_COMPONENTS, ANSWER_LOSSES, LaplaceAnswers, Loss
 from dplit.kernels.machines import PrivateKernelClassifier, PrivateKernelMachine
@@ -206,121 +206,7 @@ _USEFUL = 0.05
 
 #: Of gains, by loss, shape and candidate: coefficients of :func:`gain`, and the deviation of a
 #: single run over sqrt(g (1 - g) + 0.01). `benchmarks.maps.erm_archive.learn` made them.
-LEARNT: dict[str, tuple[float, ...]] = {
-    "squared, linear, answers": (1.24, 0.25, -0.7, 0.0, -7.04, 1.45, 1.5, -1.32, 1.33, 0.21),
-    "squared, linear, gamma": (0.35, 0.24, -1.02, 0.03, -11.54, 1.76, 1.9, -1.84, 1.47, 0.52),
-    "squared, linear, queries": (1.08, 0.13, -1.65, 0.0, -14.09, 1.47, 1.6, -0.53, 2.87, 0.93),
-    "squared, linear, gradient": (-1.55, 1.11, -0.96, 2.27, -7.38, 2.94, 3.0, -2.7, 1.74, 1.42),
-    "squared, linear, moments": (-1.69, 1.34, -1.12, 3.04, -6.44, 2.01, 1.98, -2.0, 0.76, 1.92),
-    "squared, linear, process": (1.86, 0.12, -1.05, 0.03, -7.17, 1.48, 1.43, -1.52, 1.67, 0.57),
-    "squared, curved, answers": (1.17, 0.24, -2.15, 0.31, -8.39, 1.65, 1.63, -3.18, 1.66, 0.24),
-    "squared, curved, gamma": (-0.24, 0.37, -2.09, 0.26, -9.89, 1.45, 1.45, -2.8, 1.29, 0.47),
-    "squared, curved, queries": (-2.78, 0.62, -2.85, 0.0, -17.55, 1.9, 2.23, -2.97, 4.0, 1.1),
-    "squared, curved, gradient": (-3.75, 1.88, -4.0, 4.0, -3.51, 1.26, 1.21, -4.0, 0.39, 0.46),
-    "squared, curved, moments": (0.71, 0.54, -3.11, 0.14, -7.24, 1.59, 1.67, -2.39, 0.34, 0.28),
-    "squared, curved, process": (0.05, 0.35, -2.26, 0.51, -7.47, 1.67, 1.8, -3.21, 1.45, 0.61),
-    "logistic, linear, answers": (-1.14, 1.05, -0.85, 0.84, -3.42, 1.23, 1.18, -1.26, 0.2, 0.14),
-    "logistic, linear, objective pure": (
-        2.51,
-        0.93,
-        -0.67,
-        4.0,
-        -3.79,
-        1.48,
-        1.42,
-        -2.03,
-        0.16,
-        0.35,
-    ),
-    "logistic, linear, gamma": (3.54, 0.04, -1.02, 0.0, -7.24, 1.42, 1.37, -1.49, 0.47, 0.39),
-    "logistic, linear, queries": (4.41, 0.0, -1.87, 0.0, -6.96, 1.31, 1.29, -1.86, 0.75, 0.53),
-    "logistic, linear, objective Gaussian": (
-        0.87,
-        0.74,
-        -1.02,
-        0.04,
-        -3.62,
-        1.71,
-        1.85,
-        -1.6,
-        0.38,
-        0.34,
-    ),
-    "logistic, linear, process": (2.75, 0.15, -1.08, 0.0, -4.13, 1.42, 1.45, -1.41, 0.52, 0.36),
-    "logistic, curved, answers": (2.85, 0.16, -2.12, 0.14, -5.1, 1.38, 1.38, -2.07, 0.51, 0.24),
-    "logistic, curved, objective pure": (
-        4.18,
-        0.15,
-        -2.36,
-        0.0,
-        -10.32,
-        1.91,
-        1.86,
-        -3.11,
-        0.41,
-        0.33,
-    ),
-    "logistic, curved, gamma": (3.59, 0.0, -1.88, 0.0, -10.45, 1.79, 1.73, -2.61, 0.59, 0.44),
-    "logistic, curved, queries": (2.24, 0.14, -2.5, 0.0, -10.98, 1.66, 1.67, -2.67, 0.71, 0.59),
-    "logistic, curved, objective Gaussian": (
-        3.21,
-        0.22,
-        -2.37,
-        0.0,
-        -6.64,
-        2.03,
-        2.0,
-        -3.01,
-        0.88,
-        0.35,
-    ),
-    "logistic, curved, process": (2.99, 0.1, -2.02, 0.0, -6.56, 1.75, 1.78, -2.29, 0.71, 0.39),
-    "hinge, linear, answers": (1.08, 0.26, -0.27, 0.23, -2.7, 1.31, 1.22, -1.37, 0.23, 0.16),
-    "hinge, linear, objective pure": (2.61, 0.85, -0.74, 3.73, -3.3, 1.57, 1.57, -2.19, 0.0, 0.35),
-    "hinge, linear, gamma": (2.58, 0.16, -1.08, 0.0, -6.06, 1.43, 1.45, -1.49, 0.24, 0.36),
-    "hinge, linear, queries": (4.08, 0.0, -1.69, 0.0, -5.57, 1.35, 1.37, -2.15, 0.41, 0.47),
-    "hinge, linear, objective Gaussian": (
-        2.8,
-        0.88,
-        -0.61,
-        4.0,
-        -3.06,
-        1.63,
-        1.59,
-        -1.58,
-        0.25,
-        0.42,
-    ),
-    "hinge, linear, process": (2.5, 0.17, -1.09, 0.0, -3.09, 1.45, 1.35, -1.47, 0.29, 0.33),
-    "hinge, curved, answers": (1.08, 0.33, -1.92, 0.11, -4.23, 1.53, 1.5, -2.2, 0.51, 0.22),
-    "hinge, curved, objective pure": (
-        -1.03,
-        0.9,
-        -2.66,
-        0.23,
-        -10.65,
-        2.14,
-        2.39,
-        -2.73,
-        0.82,
-        0.39,
-    ),
-    "hinge, curved, gamma": (0.19, 0.55, -2.35, 0.0, -9.24, 1.85, 1.84, -2.29, 0.66, 0.48),
-    "hinge, curved, queries": (0.42, 0.36, -2.15, 0.0, -11.27, 2.18, 2.09, -4.0, 0.79, 0.59),
-    "hinge, curved, objective Gaussian": (
-        1.37,
-        0.47,
-        -2.33,
-        0.0,
-        -5.11,
-        1.93,
-        1.85,
-        -2.77,
-        0.85,
-        0.35,
-    ),
-    "hinge, curved, process": (-0.14, 0.62, -2.44, 0.04, -4.16, 1.7, 1.87, -2.15, 0.52, 0.44),
-}
+LEARNT = learnt("functions")
 
 #: Errors of the best constant and of the law itself at the three signals, by task and shape.
 _LAWS: dict[tuple[str, str], tuple[tuple[float, float], ...]] = {
@@ -400,17 +286,8 @@ def ranking(facts: FunctionFacts) -> list[str]:
 
 
 def _outside(facts: FunctionFacts) -> str:
-    """Say which facts lie outside what was tried."""
-    limits = dict(_TRIED)
-    if facts.shape == "curved":
-        limits |= {"n": (100, 10_000), "d": (2, 10)}
-    beyond = [
-        name
-        for name in ("n", "d", "epsilon", "delta", "n_questions")
-        if (value := getattr(facts, name)) is not None
-        and not limits[name][0] <= value <= limits[name][1]
-    ]
-    return f"; {', '.join(beyond)} beyond what was tried, so this extrapolates" if beyond else ""
+    curved = {"n": (100, 10_000), "d": (2, 10)} if facts.shape == "curved" else {}
+    return outside(facts._asdict(), _TRIED | curved)
 
 
 def recommend(

@@ -8,7 +8,7 @@ from typing import Any
 
 from scipy.special import expit
 
-from dplit.advice.engine import ExpectedError, Recommendation
+from dplit.advice.engine import ExpectedError, Recommendation, learnt, outside
 from dplit.advice.kernel_settings import (
     _SHAPES,
     CANDIDATES,
@@ -46,26 +46,7 @@ def _dot(c: Sequence[float], x: Sequence[float]) -> float:
 
 #: Of gains, by shape and candidate: coefficients of :func:`gain`, and the deviation of single runs.
 #: `benchmarks.maps.random_features_learnt.learn` made them.
-LEARNT: dict[str, tuple[float, ...]] = {
-    "smooth, ridge": (3.39, 0.08, -1.16, -4.41, 1.08, 0.01, -1.13, 4.0, 0.07),
-    "smooth, statistics": (1.19, 0.28, -1.01, -5.9, 2.19, -0.21, -2.34, 2.06, 0.14),
-    "smooth, gradients": (2.94, 0.19, -1.28, -11.76, 4.0, -0.5, -1.95, 2.11, 0.39),
-    "smooth, line, gradients": (1.94, 0.1, -0.34, -8.58, 4.0, -0.15, -2.82, 1.75, 0.23),
-    "smooth, line, statistics": (1.73, 0.12, -0.4, -8.31, 3.46, -0.12, -3.33, 3.93, 0.19),
-    "smooth, additive": (1.97, 0.08, -0.25, -0.31, 2.16, -0.54, -2.25, 4.0, 0.12),
-    "bends, ridge": (5.05, 0.0, -2.03, -3.92, 0.87, 0.05, -2.21, 4.0, 0.04),
-    "bends, statistics": (-0.93, 0.59, -2.11, -6.24, 2.81, -0.35, -6.0, 3.88, 0.19),
-    "bends, gradients": (1.41, 0.79, -3.71, -5.2, 2.65, -0.29, -6.0, 1.73, 0.26),
-    "bends, line, gradients": (-0.18, 0.03, -1.16, -15.22, 0.32, -0.87, -3.02, 1.34, 0.0),
-    "bends, line, statistics": (-0.17, 0.03, -1.15, -15.23, 0.33, -0.86, -2.98, 1.54, 0.0),
-    "bends, additive": (-8.0, 1.84, 1.0, -7.12, 2.0, 0.15, -2.78, 3.06, 0.28),
-    "rough, ridge": (3.42, 0.15, -4.0, -3.03, 0.93, -0.04, -3.91, 4.0, 0.03),
-    "rough, statistics": (4.41, 0.06, -4.0, -10.71, 2.48, -0.17, -6.0, 1.91, 0.09),
-    "rough, gradients": (2.37, 0.26, -4.0, -7.66, 2.62, -0.15, -6.0, 1.31, 0.09),
-    "rough, line, gradients": (-0.35, 0.03, -1.24, -15.1, 0.35, -0.85, -3.08, 1.53, 0.01),
-    "rough, line, statistics": (-0.22, 0.03, -1.16, -15.16, 0.33, -0.87, -3.0, 1.53, 0.01),
-    "rough, additive": (-8.0, 1.37, -1.98, -4.5, 0.49, -0.43, 0.35, 3.94, 0.06),
-}
+LEARNT = learnt("kernels")
 
 #: Least gain that is worth a release.
 USEFUL = 0.05
@@ -147,17 +128,17 @@ def recommend(
     """
     facts = _checked(KernelFacts(n, d, shape, epsilon, delta, fill))
     first, second = ranking(facts)[:2]
-    explained = gain(first, facts)
+    explained, beyond = gain(first, facts), outside(facts._asdict(), _TRIED)
     measure = "squared error of predictions over the variance of the target"
     words = f"Of {len(CANDIDATES)} candidates at equal privacy, {CANDIDATES[first]}"
     if explained < USEFUL:
         reason = f"{words} would do best, and a constant hardly worse{_others(facts)}"
         nothing = ExpectedError(measure, 1.0, 0.0, 1.0, 0.0)
-        return Recommendation(None, f"{reason}{_outside(facts)}.", _TRIED, nothing)
+        return Recommendation(None, f"{reason}{beyond}.", _TRIED, nothing)
     reason = f"{words} explains most by our map, {explained:.2g} of the target; next is "
     reason += f"{CANDIDATES[second]}, {gain(second, facts):.2g}{_others(facts)}"
     expected = ExpectedError(measure, 1.0 - explained, _spread(first, facts), 1.0, 0.0)
-    return Recommendation(configure(first, facts), f"{reason}{_outside(facts)}.", _TRIED, expected)
+    return Recommendation(configure(first, facts), f"{reason}{beyond}.", _TRIED, expected)
 
 
 def _others(facts: KernelFacts) -> str:
@@ -182,13 +163,3 @@ def _spread(name: str, facts: KernelFacts) -> float:
         parts = [_spread(name, one) ** 2 + (gain(name, one) - g) ** 2 for one in each]
         return math.sqrt(sum(parts) / len(parts))
     return max(LEARNT[f"{facts.shape}, {name}"][-1], 0.05) * math.sqrt(g * (1.0 - g) + 0.01)
-
-
-def _outside(facts: KernelFacts) -> str:
-    """Say which facts lie outside what was tried."""
-    beyond = [
-        name
-        for name in ("n", "d", "epsilon", "delta", "fill")
-        if not _TRIED[name][0] <= getattr(facts, name) <= _TRIED[name][1]
-    ]
-    return f"; {', '.join(beyond)} beyond what was tried, so this extrapolates" if beyond else ""

@@ -23,7 +23,7 @@ from scipy.special import expit
 
 from dplit._checks import check_choice, check_epsilon, check_integer, check_probability
 from dplit.additive import PrivateAdditiveClassifier, PrivateAdditiveRegressor
-from dplit.advice.engine import ExpectedError, Recommendation
+from dplit.advice.engine import ExpectedError, Recommendation, learnt, outside
 from dplit.advice.functions import recommend as recommend_answers
 from dplit.linear.gradient_classifier import NoisyGradientClassifier
 from dplit.linear.objective_classifier import ObjectivePerturbationClassifier
@@ -50,21 +50,20 @@ _WORDS = {
 class _Kind(NamedTuple):
     """What was learnt of a kind of task: share of what can be gained ``expit(a + b ln r)``."""
 
-    shares: tuple[float, float]
+    a: float
+    b: float
     spread: float
     trivial: float
     best: float
-    measure: str
 
-
-_SQUARES = "mean squared error over the variance of labels"
-_WRONG = "share of wrong classes"
 
 #: By kind, as the archive has them; `trivial` and `best` are medians over its tables.
-_KINDS = {
-    "regression": _Kind((-5.5, 1.6), 0.29, 1.0, 0.54, _SQUARES),
-    "classes": _Kind((-3.4, 0.97), 0.3, 0.48, 0.16, _WRONG),
-    "many": _Kind((-4.6, 1.0), 0.22, 0.72, 0.28, _WRONG),
+_KINDS = {kind: _Kind(*told) for kind, told in learnt("tables").items()}
+
+_MEASURES = {
+    "regression": "mean squared error over the variance of labels",
+    "classes": "share of wrong classes",
+    "many": "share of wrong classes",
 }
 
 #: What was tried.
@@ -170,12 +169,12 @@ def _configured(name: str, facts: _Public) -> Any:
 def _expected(facts: _Public) -> tuple[float, ExpectedError]:
     """Return the share of what can be gained, and the error, of what is recommended."""
     kind = _KINDS[facts.kind]
-    a, b = kind.shares
     reach = strength(facts.n, facts.n_columns, facts.epsilon, facts.delta)
-    share = float(expit(a + b * math.log(reach)))
+    share = float(expit(kind.a + kind.b * math.log(reach)))
     gain = kind.trivial - kind.best
     error = kind.trivial - share * gain
-    return share, ExpectedError(kind.measure, error, kind.spread * gain, kind.trivial, kind.best)
+    measure = _MEASURES[facts.kind]
+    return share, ExpectedError(measure, error, kind.spread * gain, kind.trivial, kind.best)
 
 
 def recommend(
@@ -247,8 +246,8 @@ def recommend(
     if share < _USEFUL:
         nothing = error._replace(mean=error.trivial, spread=0.0)
         reason = f"{told} would gain {share:.0%} of what can be gained over a constant"
-        return Recommendation(None, f"{reason}{_outside(facts)}.", _TRIED, nothing)
-    reason = f"{told} did best on tables of such strength{_outside(facts)}."
+        return Recommendation(None, f"{reason}{outside(facts._asdict(), _TRIED)}.", _TRIED, nothing)
+    reason = f"{told} did best on tables of such strength{outside(facts._asdict(), _TRIED)}."
     return Recommendation(_configured(name, facts), reason, _TRIED, error)
 
 
@@ -260,14 +259,3 @@ def _reason(facts: _Public, name: str) -> str:
     limit = _LIMITS[facts.kind][1]
     side = "below" if reach < limit else "above"
     return f"n / (noise sqrt(columns)) is {reach:.2g}, {side} {limit:g}: {_WORDS[name]}"
-
-
-def _outside(facts: _Public) -> str:
-    """Say which facts lie outside what was tried."""
-    beyond = [
-        name
-        for name in ("n", "n_columns", "n_classes", "epsilon", "delta")
-        if (value := getattr(facts, name)) is not None
-        and not _TRIED[name][0] <= value <= _TRIED[name][1]
-    ]
-    return f"; {', '.join(beyond)} beyond what was tried, so this extrapolates" if beyond else ""

@@ -54,7 +54,7 @@ def feature_rows(X: Array, frequencies: Array) -> Array:
     return rows
 
 
-def ridge_coefficients(
+def feature_ridge(
     X: Array,
     y: Array,
     frequencies: Array,
@@ -87,7 +87,7 @@ def _solve(gram: Array, right: Array, alpha: float) -> Array:
 
 
 def ridge_rounding(alpha: float, n_records: int, n_coefficients: int) -> float:
-    """Bound on ``||computed - exact||_2`` of :func:`ridge_coefficients`; inf where none holds.
+    """Bound on ``||computed - exact||_2`` of :func:`feature_ridge`; inf where none holds.
 
     For all data sets of these sizes with rows of norm 1 and labels in [-1, 1].
     """

@@ -30,11 +30,11 @@ from dplit.kernels._certified_ridge import (
     LABEL_VARIANCE,
     balanced_penalty,
     certified_sensitivity,
+    feature_ridge,
     feature_rows,
     mean_share,
     noisy_mean,
     public_waves,
-    ridge_coefficients,
 )
 from dplit.mechanisms import gaussian_sigma
 from dplit.mechanisms.additive import Gaussian
@@ -289,7 +289,7 @@ class PrivateRandomFeatureRegressor(
         units = np.clip((inside - middle) / half, -1.0, 1.0)
         mean = noisy_mean(units, unit / math.sqrt(share), bits) if share else 0.0
         left_over = np.clip(units - mean, -1.0, 1.0)
-        exact = ridge_coefficients(records, left_over, frequencies, alpha, known)
+        exact = feature_ridge(records, left_over, frequencies, alpha, known)
         self.coef_ = half * Gaussian(sigma).add(
             exact, hides="coefficients", sensitivity=sensitivity, rng=bits
         )

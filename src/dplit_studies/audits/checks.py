@@ -33,7 +33,7 @@ from dplit.sketching.plans import plan_release
 from dplit.sketching.sketches import SketchMap, sketch
 from dplit.streams import stream
 from dplit_studies.audits.cases import ESTIMATORS, RELEASES
-from dplit_studies.audits.events import DELTA, Line, after_mean, budget_of
+from dplit_studies.audits.events import DELTA, Line, after_mean, budget_at
 
 _BOX = (-1.0, 1.0)
 
@@ -41,7 +41,7 @@ _BOX = (-1.0, 1.0)
 _NO_NOISE = 1e9
 
 
-class Look(NamedTuple):
+class Heard(NamedTuple):
     """What the tool for side channels says: pairs, alarm, largest distance (NaN: none is known)."""
 
     pairs: int
@@ -49,7 +49,7 @@ class Look(NamedTuple):
     moved: float
 
 
-def look_beside(name: str, *, every: int, confidence: float, seed: int) -> Look:
+def look_beside(name: str, *, every: int, confidence: float, seed: int) -> Heard:
     """Run one case of :mod:`dplit_studies.audits.cases` on one in ``every`` of its pairs.
 
     ``moved`` is the largest distance under equal noise, over the sensitivity that is stated.
@@ -66,7 +66,7 @@ def look_beside(name: str, *, every: int, confidence: float, seed: int) -> Look:
 
         case = replace(case, distance=distance)
     report = case.report(seed, every=every, confidence=confidence)
-    return Look(report.n_pairs, report.violated, max(found, default=float("nan")))
+    return Heard(report.n_pairs, report.violated, max(found, default=float("nan")))
 
 
 class Spent(NamedTuple):
@@ -118,7 +118,7 @@ def _symmetric(residuals: Array) -> Array:
 
 def _moments(factor: float, rng: np.random.Generator) -> NoiseTest:
     X, y = np.zeros((3, 150)), np.zeros(3)
-    budget = budget_of("gaussian", 1.0, factor=factor)
+    budget = budget_at("gaussian", 1.0, factor=factor)
     found = sufficient_statistics(
         X, y, epsilon=budget, delta=DELTA, data_norm=1.0, label_bound=1.0, rng=rng
     )
@@ -127,7 +127,7 @@ def _moments(factor: float, rng: np.random.Generator) -> NoiseTest:
 
 
 def _components(factor: float, rng: np.random.Generator) -> NoiseTest:
-    budget = budget_of("gaussian", 1.0, factor=factor)
+    budget = budget_at("gaussian", 1.0, factor=factor)
     model = PrivatePCA(1, epsilon=budget, delta=DELTA, data_norm=1.0, random_state=rng)
     noise = model.fit(np.zeros((3, 150))).moments_
     return chi_square_noise_test(_symmetric(noise), sigma=gaussian_sigma(epsilon=1.0, delta=DELTA))
@@ -139,7 +139,7 @@ def _coefficients(estimator: Any) -> Callable[[float, np.random.Generator], Nois
     def test(factor: float, rng: np.random.Generator) -> NoiseTest:
         seed = int(rng.integers(2**31))
         X, y = np.linspace(-1.0, 1.0, 9)[:, None], (-1.0) ** np.arange(9)
-        budget = budget_of("gaussian", 1.0, factor=factor)
+        budget = budget_at("gaussian", 1.0, factor=factor)
         noisy, exact = (
             estimator.set_params(epsilon=epsilon, random_state=seed).fit(X, y).coef_.copy()
             for epsilon in (budget, _NO_NOISE)
@@ -159,7 +159,7 @@ def _weights(factor: float, rng: np.random.Generator) -> NoiseTest:
         bounds=_BOX,
         delta=DELTA,
         random_state=rng,
-        epsilon=budget_of("gaussian", 1.0, factor=factor),
+        epsilon=budget_at("gaussian", 1.0, factor=factor),
         alpha=30.0,
     ).fit(X, y)
     unit = gaussian_sigma(epsilon=1.0, delta=DELTA)
@@ -168,7 +168,7 @@ def _weights(factor: float, rng: np.random.Generator) -> NoiseTest:
 
 
 def _table(factor: float, rng: np.random.Generator) -> NoiseTest:
-    budget = budget_of("bits", 0.5, factor=factor)
+    budget = budget_at("bits", 0.5, factor=factor)
     table = release_additive(np.zeros((200, 50)), epsilon=budget, rng=rng)
     return chi_square_noise_test(table, sigma=additive_sigma(epsilon=0.5))
 
@@ -231,7 +231,7 @@ def audit_one_run(*, bits: float, confidence: float, seed: int, n: int = 300) ->
 
     def line(factor: float) -> Line:
         coins = stream(seed, "audits-one-run", "data").integers(0, 2, (n, n)) > 0
-        budget = budget_of("bits", bits, factor=factor)
+        budget = budget_at("bits", bits, factor=factor)
         noise = stream(seed, f"audits-one-run-{factor:g}", "noise")
         table = release_additive(2.0 * coins - 1.0, epsilon=budget, rng=noise)
         found = one_run_audit(

@@ -22,7 +22,7 @@ from dplit.clusters.estimator import PrivateLloyd
 from dplit.components import PrivatePCA
 from dplit.entries.estimators import AdditiveNoiseRegressor, RandomProjectionRegressor
 from dplit.entries.moments import EntryMomentsRegressor
-from dplit.kernels._certified_ridge import mean_share, ridge_coefficients
+from dplit.kernels._certified_ridge import feature_ridge, mean_share
 from dplit.kernels.machines import PrivateKernelClassifier, PrivateKernelMachine
 from dplit.kernels.random_features import PrivateRandomFeatureRegressor
 from dplit.linear.adaptive import AdaSSPRegressor
@@ -81,7 +81,7 @@ class Line(NamedTuple):
         return self.lower > self.claimed
 
 
-def budget_of(unit: _Unit, epsilon: float, *, factor: float) -> float:
+def budget_at(unit: _Unit, epsilon: float, *, factor: float) -> float:
     """Return the budget at which a mechanism adds ``factor`` times the noise of ``epsilon``."""
     check_choice("unit", unit, ("pure", "gaussian", "bits"))
     share = check_positive("factor", factor)
@@ -156,7 +156,7 @@ def ratio_of_means(mean: float, exact: Array, sigma: float) -> float:
 def after_mean(X: Array, y: Array, model: Any) -> Array:
     """Return weights of waves without noise, for labels in [-1, 1] and the mean that was told."""
     left = np.clip(y - model.intercept_, -1.0, 1.0)
-    return ridge_coefficients(X, left, model.frequencies_, model.alpha_)
+    return feature_ridge(X, left, model.frequencies_, model.alpha_)
 
 
 def _mean_and_weights(side: int, budget: float, rng: np.random.Generator) -> float:
@@ -348,7 +348,7 @@ def audit_target(name: str, *, runs: int, confidence: float, seed: int) -> Contr
     target = TARGETS[name]
 
     def audit(factor: float) -> Line:
-        budget = budget_of(target.unit, target.epsilon, factor=factor)
+        budget = budget_at(target.unit, target.epsilon, factor=factor)
         with warnings.catch_warnings():  # that noise hides one record is the point
             warnings.simplefilter("ignore", UserWarning)
             found = audit_event(

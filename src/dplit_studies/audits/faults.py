@@ -71,7 +71,7 @@ def _total(X: Array, fault: str) -> Array:
     return np.asarray(np.clip(X, -bound, bound).sum(axis=0))
 
 
-def noisy_sum(
+def faulty_sum(
     X: Array, *, rng: np.random.Generator, fault: str = "none", size: int | None = None
 ) -> _NoisySum:
     """Release a sum of records, 1-private for a replaced record unless a fault is planted.
@@ -119,7 +119,7 @@ def _event(fault: str, runs: int, confidence: float, rng: np.random.Generator) -
     true = np.clip(sides[0], -_BOUND, _BOUND).sum(axis=0)
 
     def alarm(pair: list[Array], event: Any) -> bool:
-        hits = [int(event(noisy_sum(X, rng=rng, fault=fault, size=runs).sum).sum()) for X in pair]
+        hits = [int(event(faulty_sum(X, rng=rng, fault=fault, size=runs).sum).sum()) for X in pair]
         each = 1.0 - (1.0 - confidence) / 2.0
         return audit.audit_hits(hits[0], hits[1], runs, epsilon=_EPSILON, confidence=each).violated
 
@@ -132,7 +132,7 @@ def _event(fault: str, runs: int, confidence: float, rng: np.random.Generator) -
 def _noise_law(fault: str, runs: int, level: float, rng: np.random.Generator) -> bool:
     """Test the residuals of each number against the scale that is published with it."""
     X = np.ones((4, _D))
-    found = noisy_sum(X, rng=rng, fault=fault, size=runs)
+    found = faulty_sum(X, rng=rng, fault=fault, size=runs)
     residuals = (found.sum - _total(X, fault)).T
     tests = [audit.gamma_noise_test(z, scale=found.scale) for z in residuals]
     return any(test.violated(level=level / _D) for test in tests)
@@ -152,7 +152,7 @@ def alarms(
     check_choice("fault", fault, FAULTS)
     pairs = _pairs(fault)
     report = audit.side_channels(
-        lambda data, rng: noisy_sum(data[0], rng=rng, fault=fault),
+        lambda data, rng: faulty_sum(data[0], rng=rng, fault=fault),
         pairs[:8],
         noised=("sum", "[0]"),
         epsilon=_EPSILON,

@@ -22,7 +22,7 @@ from dplit.kernels.gamma import gamma_release
 from dplit.linear.descent import noisy_gradient_descent
 from dplit.linear.objective import objective_perturbation
 from dplit.mechanisms import gaussian_sigma
-from dplit.notebook.datasets.classification import load_problem
+from dplit.notebook.datasets.classification import scaled_classes
 from dplit.papers.erm.kernels import trigonometric_features
 from dplit.streams import stream
 from dplit_studies.runs import Runs
@@ -170,7 +170,7 @@ def compare_pure(
 
 
 def _bundled(name: str, m: int, seed: int, trial: int) -> _Task:
-    X, y = load_problem(name)
+    X, y = scaled_classes(name)
     if m >= len(y):
         raise ValueError(f"settings must have fewer than {len(y)} records for {name}, got {m}")
     order = stream(seed, f"erm-beyond-frontier-{name}", "data", trial).permutation(len(y))
@@ -252,7 +252,7 @@ def _trial(
     return [_errors(tasks[m], fits, epsilon, delta, rng) for m, epsilon in settings]
 
 
-def compare(
+def compare_methods(
     problem: _Problem,
     *,
     settings: Sequence[tuple[int, float]],

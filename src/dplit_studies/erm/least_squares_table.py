@@ -15,7 +15,7 @@ from dplit.kernels.lipschitz import (
     lipschitz_stability,
 )
 from dplit.kernels.losses import lipschitz_constant
-from dplit.papers.erm.least_squares import _mirror_pair, pair_distance
+from dplit.papers.erm.least_squares import _mirror_pair, fits_distance
 from dplit.papers.erm.stability import bounded_stability, loss_bound
 
 #: The bounds from the largest to the smallest (for lambda at most 1), and how a legend calls them.
@@ -36,7 +36,7 @@ def bounds_beside_worst(
     lambdas = [float(lam) for lam in regularizations]
     found["worst"] = np.array(
         [
-            pair_distance(
+            fits_distance(
                 _mirror_pair(regularization=lam, n_records=n_records, label_bound=1.0, kappa=kappa),
                 regularization=lam,
             )

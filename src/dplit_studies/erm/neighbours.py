@@ -17,7 +17,7 @@ from dplit._checks import Array, check_choice, check_integer, check_positive, ch
 from dplit._solvers.kernel_machines import duality_gap, logistic_weights
 from dplit.kernels._grams import gram_rows
 from dplit.kernels.losses import LOSSES, check_targets
-from dplit.papers.erm.kernels import gaussian_kernel
+from dplit.papers.erm.kernels import gaussian_gram
 from dplit.papers.erm.leave_one_out import RidgeNeighbours
 from dplit.papers.erm.minimisers import _solve_gram, rkhs_norm
 from dplit_studies.trials import Trial, run_trials
@@ -147,7 +147,7 @@ def replacement_distances(
     targets = check_targets(loss, np.concatenate([np.asarray(y), replacements.labels]))
     penalty = check_positive("regularization", regularization)
     pool = np.vstack([np.asarray(points, dtype=np.float64), replacements.points])
-    K, m = gaussian_kernel(pool, pool, width=width), len(np.asarray(y))
+    K, m = gaussian_gram(pool, pool, width=width), len(np.asarray(y))
     added = np.arange(m, len(pool))
     if loss == "squared":
         near = RidgeNeighbours(K[:m, :m], targets[:m], regularization=penalty)

@@ -17,7 +17,7 @@ from dplit.kernels.machines import PrivateKernelClassifier, PrivateKernelMachine
 from dplit.mechanisms import gaussian_sigma
 from dplit.papers.erm.attacks import _Reconstruction, reconstruct_record, two_point_attack
 from dplit.papers.erm.gaussian_process import distinguishing_power
-from dplit.papers.erm.kernels import gaussian_kernel
+from dplit.papers.erm.kernels import gaussian_gram
 from dplit.papers.erm.leaks import _HingePair
 from dplit.papers.erm.minimisers import fit_kernel, fit_linear
 from dplit.papers.erm.release import release_scalar_shift
@@ -239,7 +239,7 @@ def release_paths(
     return sides[0], sides[1]
 
 
-_kernel = partial(gaussian_kernel, width=_WIDTH)
+_kernel = partial(gaussian_gram, width=_WIDTH)
 
 
 def two_point_hits(

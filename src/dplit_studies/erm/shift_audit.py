@@ -30,7 +30,7 @@ from dplit.papers.erm.release import release_scalar_shift
 _BINS = 16
 
 
-def privacy_loss(outputs: ArrayLike, value: float, neighbour: float, *, scale: float) -> Array:
+def shift_loss(outputs: ArrayLike, value: float, neighbour: float, *, scale: float) -> Array:
     r"""Log ratio of the densities of one released value: :math:`(|t-f_{\bar z}|-|t-f_z|)/s`."""
     t = check_real_array("outputs", outputs)
     ends = check_real_array("value and neighbour", [value, neighbour], 1)

@@ -125,8 +125,8 @@ def dimension_curve(
     return _DimensionCurve(margin, n_samples, bound, tuple(dimensions), tuple(draws))
 
 
-class Setting(NamedTuple):
-    """Sizes and budget of the experiment."""
+class ExperimentSizes(NamedTuple):
+    """ExperimentSizes and budget of the experiment."""
 
     n_samples: int = 1000
     margin: float = 0.3
@@ -149,7 +149,7 @@ class _DimensionCurves(NamedTuple):
     se: Array
 
 
-def _learn_all(X: Array, y: Array, setting: Setting, trial: Trial) -> list[Array]:
+def _learn_all(X: Array, y: Array, setting: ExperimentSizes, trial: Trial) -> list[Array]:
     """Return weights (draws, d) of every method on one data set."""
     noise, public = trial.stream("noise"), trial.stream("public")
     mu = gdp_budget(epsilon=setting.epsilon, delta=setting.delta)
@@ -174,7 +174,7 @@ def _learn_all(X: Array, y: Array, setting: Setting, trial: Trial) -> list[Array
     return learnt
 
 
-def dimension_trial(trial: Trial, n_features: int, setting: Setting) -> Array:
+def dimension_trial(trial: Trial, n_features: int, setting: ExperimentSizes) -> Array:
     """One data set, all methods: test error, test hinge and training hinge, shape (6, 3)."""
     check_positive("noise_draws", setting.noise_draws)
     data = trial.stream("data")
@@ -199,11 +199,11 @@ def dimension_curves(
     *,
     n_trials: int,
     seed: int,
-    setting: Setting | None = None,
+    setting: ExperimentSizes | None = None,
     n_jobs: int = 1,
 ) -> _DimensionCurves:
     """Errors and hinge losses of all methods in several dimensions."""
-    used = setting or Setting()
+    used = setting or ExperimentSizes()
     estimates = []
     for d in dimensions:
         size = check_integer("dimensions", d, minimum=2)
@@ -244,13 +244,13 @@ def unprojected_excess(
     n_draws: int,
     seed: int,
     in_span: bool = True,
-    setting: Setting | None = None,
+    setting: ExperimentSizes | None = None,
 ) -> _RankCheck:
     """Training hinge of descent without a ball against its bounds; the least of the ball is 0.
 
     Coordinates of the span (``in_span``) have the same law; the bounds take the step for min(m, d).
     """
-    used = setting or Setting()
+    used = setting or ExperimentSizes()
     name = f"margin-beyond-proj-{n_features}"
     X, y = margin_data(
         used.n_samples, n_features, margin=used.margin, rng=stream(seed, name, "data")

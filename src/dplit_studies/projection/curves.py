@@ -25,7 +25,7 @@ from dplit.entries.privacy import additive_sigma, fixed_variance
 from dplit.entries.projections import CAP, _useful_amount
 from dplit.entries.variances import moment_variances
 from dplit.papers.projection.calibration import noise_free_epsilon
-from dplit.papers.projection.laws import _projected_moments, expected_error
+from dplit.papers.projection.laws import _projected_moments, projected_error
 from dplit.papers.projection.samplers import _additive_moments, projection_errors
 from dplit.papers.projection.spectrum import Spectrum, _shifted_solve, _spectra_from_moments
 from dplit.streams import stream
@@ -237,7 +237,7 @@ def _projections(
             safe = fixed_variance(epsilon=epsilon, n_components=rows)
             less = max(safe - floor, 0.0)
             for part, noise in ((found.printed, less), (found.repaired, safe)):
-                part[k, s] = expected_error(problem, penalty=noise, n_components=rows)
+                part[k, s] = projected_error(problem, penalty=noise, n_components=rows)
             draw = projection_errors(problem, penalty=less, n_components=rows, size=1, rng=rng)
             found.drawn[k, s] = draw[0]
     return found

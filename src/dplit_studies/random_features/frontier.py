@@ -34,7 +34,7 @@ _STEPS = (50, 1, 10, 100)
 _ALPHAS = tuple(10.0 ** (k / 4) for k in range(-12, 13))
 
 
-def noise_variance(
+def prediction_noise(
     alpha: float,
     *,
     n_records: int,
@@ -207,7 +207,7 @@ def frontier(
         case["label_bound"] = 1.0
         noise.append(
             {
-                bound: np.array([noise_variance(a, bound=bound, **case) for a in penalties[-1]])
+                bound: np.array([prediction_noise(a, bound=bound, **case) for a in penalties[-1]])
                 for bound in ("record", "crude")
             }
         )

@@ -173,7 +173,7 @@ def _exact_sum(X: NDArray[np.float64], sketch_map: SketchMap) -> NDArray[np.comp
     return np.asarray(sketch(X, sketch_map).sum)
 
 
-def float_sensitivity(
+def largest_move(
     total: Callable[[NDArray[np.float64], SketchMap], NDArray[np.complex128]],
     sketch_map: SketchMap,
     n_samples: int,
@@ -213,9 +213,7 @@ def float_curve(sizes: Sequence[int], *, n_patterns: int, seed: int, name: str) 
     fourier = SketchMap("fourier", stream(seed, name, "public").standard_normal((2, 8)))
     found = {
         total: [
-            float_sensitivity(
-                total, fourier, n, n_patterns=n_patterns, rng=stream(seed, name, "data")
-            )
+            largest_move(total, fourier, n, n_patterns=n_patterns, rng=stream(seed, name, "data"))
             for n in sizes
         ]
         for total in (_single_precision_sum, _exact_sum)

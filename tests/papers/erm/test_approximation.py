@@ -18,7 +18,7 @@ from dplit.papers.erm.approximation import (
     wave_errors,
     wave_spectrum,
 )
-from dplit.papers.erm.kernels import gaussian_kernel
+from dplit.papers.erm.kernels import gaussian_gram
 from dplit.streams import stream
 
 LAMBDAS = [1e-6, 1e-4, 1e-2, 0.1, 0.19, 0.5, 3.0]
@@ -154,7 +154,7 @@ def test_least_squares_exponent_is_that_of_a_power_spectrum(source):
 
 @pytest.mark.claim("erm-svm-D")
 def test_sup_norm_is_not_contracted():
-    K = gaussian_kernel([0.0, 1.0, 2.0], [0.0, 1.0, 2.0], width=1.5)
+    K = gaussian_gram([0.0, 1.0, 2.0], [0.0, 1.0, 2.0], width=1.5)
     f = regularized_target(K, [-1.0, 1.0, 1.0], regularization=0.01995)
     assert np.abs(f).max() == pytest.approx(1.0810, abs=5e-5)
     # second route: the minimiser of the population's regularised squared risk

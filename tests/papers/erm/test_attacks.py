@@ -13,14 +13,14 @@ from scipy import stats
 from scipy.integrate import quad
 
 from dplit.papers.erm.attacks import reconstruct_record, sign_pattern_probability, two_point_attack
-from dplit.papers.erm.kernels import gaussian_kernel
+from dplit.papers.erm.kernels import gaussian_gram
 from dplit.papers.erm.line_pairs import close_hinge_pair, hinge_pair
 from dplit.papers.erm.minimisers import fit_kernel
 from dplit.papers.erm.release import release_scalar_shift
 from dplit.papers.erm.scales import hinge_scale
 from dplit.streams import stream
 
-kernel = partial(gaussian_kernel, width=0.5)
+kernel = partial(gaussian_gram, width=0.5)
 
 
 def _rng(trial=0, role="public"):

@@ -122,7 +122,7 @@ KINDS = [
 ]
 KNOWN = {name: (good, bad) for names, good, bad in KINDS for name in names.split()}
 UNCHECKED = {"sharp_pairs.attained_bounds", "stability.hamming_distance"}
-UNCHECKED |= {f"{module}.pair_distance" for module in ("sharp_pairs", "least_squares")}
+UNCHECKED |= {"sharp_pairs.pair_distance", "least_squares.fits_distance"}
 
 
 def arguments(name):
@@ -167,7 +167,7 @@ TOGETHER = [
     ("leaks.truncated_root", {"gram": [[1.0, 2.0]]}, "gram must be a square"),
     ("attacks.two_point_attack", {"answers": [[1.0]]}, "two columns"),
     ("attacks.two_point_attack", {"neighbour": SIGNS + 1.0}, "must differ in their difference"),
-    ("kernels.gaussian_kernel", {"X": np.zeros((1, 1, 1))}, "X must hold real points"),
+    ("kernels.gaussian_gram", {"X": np.zeros((1, 1, 1))}, "X must hold real points"),
     ("kernels.linear_kernel", {"X": [0.0]}, "same number of columns, got 1 and 2"),
     ("losses.loss_values", {"predictions": [0.0, 1.0, 2.0]}, "predictions must have 2 entries"),
     ("losses.loss_values", {"predictions": 0.0}, "predictions must have 2 entries"),

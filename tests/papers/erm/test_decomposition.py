@@ -13,7 +13,7 @@ from dplit.papers.erm.decomposition import (
     privacy_generalization,
     stability_generalization,
 )
-from dplit.papers.erm.kernels import gaussian_kernel
+from dplit.papers.erm.kernels import gaussian_gram
 from dplit.papers.erm.minimisers import fit_kernel
 from dplit.papers.erm.scales import noise_scale
 from dplit.streams import stream
@@ -24,7 +24,7 @@ def _random_case(rng, loss, n=12, m=9):
     x, weights = rng.uniform(0, 1, n), rng.dirichlet(np.ones(n))
     y = np.sign(rng.standard_normal(n)) if loss == "hinge" else rng.uniform(-1, 1, n)
     picked = rng.choice(n, m, p=weights)
-    K = gaussian_kernel(x, x, width=0.3)
+    K = gaussian_gram(x, x, width=0.3)
     gram = K[np.ix_(picked, picked)]
     fit = fit_kernel(gram, y[picked], loss=loss, regularization=0.1, tau=0.7, tol=1e-12)
     step = rng.standard_normal(n) * 0.3

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dplit.kernels._grams import check_gram, gram_rows
-from dplit.papers.erm.kernels import gaussian_kernel, linear_kernel, trigonometric_features
+from dplit.papers.erm.kernels import gaussian_gram, linear_kernel, trigonometric_features
 from dplit.streams import stream
 
 
 def test_gaussian_kernel_entry_by_entry():
     rng = stream(0, "kernels", "data")
     X, Z = rng.normal(size=(4, 3)), rng.normal(size=(2, 3))
-    K = gaussian_kernel(X, Z, width=0.7)
+    K = gaussian_gram(X, Z, width=0.7)
     for i in range(4):
         for j in range(2):
             square = sum((a - b) ** 2 for a, b in zip(X[i], Z[j], strict=True))
@@ -47,7 +47,7 @@ def test_trigonometric_features_are_periodic_and_hold_no_constant():
 
 def test_gram_matrices_are_accepted_even_when_singular():
     x = np.repeat([0.0, 0.3, 0.3, 1.0], 3)
-    K = gaussian_kernel(x, x, width=0.5)
+    K = gaussian_gram(x, x, width=0.5)
     assert (check_gram(K) == check_gram(K).T).all()
     assert check_gram(np.zeros((2, 2))).tolist() == [[0.0, 0.0], [0.0, 0.0]]
 
@@ -80,7 +80,7 @@ def test_what_is_no_gram_matrix_is_named(gram, message):
 
 def test_rows_of_a_gram_matrix_have_its_inner_products_and_its_rank():
     X = stream(0, "rows", "data").uniform(-1, 1, (120, 2))
-    for K, largest in ((linear_kernel(X, X), 2), (gaussian_kernel(X, X, width=2.0), 60)):
+    for K, largest in ((linear_kernel(X, X), 2), (gaussian_gram(X, X, width=2.0), 60)):
         rows = gram_rows(K)
         assert rows.shape[1] <= largest
         assert rows @ rows.T == pytest.approx(K, abs=1e-10)

@@ -9,12 +9,12 @@ import pytest
 
 from dplit.audit import clopper_pearson
 from dplit.papers.erm.gaussian_process import largest_power
-from dplit.papers.erm.kernels import gaussian_kernel
+from dplit.papers.erm.kernels import gaussian_gram
 from dplit.papers.erm.leaks import (
     audit_leak,
     best_direction,
     feature_root,
-    hinge_pair,
+    kernel_hinge_pair,
     truncated_root,
 )
 from dplit.papers.erm.minimisers import fit_kernel
@@ -24,8 +24,8 @@ from dplit.streams import stream
 @pytest.mark.claim("erm-beyond-gp-leaks")
 @pytest.mark.parametrize("regularization", [0.5, 2.0])
 def test_the_pair_is_what_the_solver_finds(regularization):
-    pair = hinge_pair(30, regularization=regularization, rng=stream(0, "leak-pair", "data"))
-    gram = gaussian_kernel(pair.records, pair.records, width=0.5)
+    pair = kernel_hinge_pair(30, regularization=regularization, rng=stream(0, "leak-pair", "data"))
+    gram = gaussian_gram(pair.records, pair.records, width=0.5)
     for labels, coefficients in ((pair.labels, pair.coefficients), (pair.flipped, pair.neighbour)):
         fit = fit_kernel(gram, labels, loss="hinge", regularization=regularization)
         change = fit.coefficients - coefficients
@@ -35,7 +35,7 @@ def test_the_pair_is_what_the_solver_finds(regularization):
     assert pair.sensitivity == pytest.approx(1 / (regularization * 30))
     np.testing.assert_array_equal(np.flatnonzero(pair.labels != pair.flipped), [29])
     points = pair.records[:4] + 0.1
-    expected = pair.sensitivity * gaussian_kernel(points, pair.records[-1:], width=0.5)[:, 0]
+    expected = pair.sensitivity * gaussian_gram(points, pair.records[-1:], width=0.5)[:, 0]
     np.testing.assert_allclose(pair.difference(points), expected, atol=1e-14)
 
 
@@ -91,7 +91,7 @@ def test_features_approximate_the_kernel_but_have_their_rank():
     points = stream(0, "leak-features", "data").uniform(-1, 1, (6, 2))
     rng = stream(0, "leak-features", "public")
     wide = feature_root(points, n_components=40_000, width=0.7, rng=rng)
-    gap = wide @ wide.T - gaussian_kernel(points, points, width=0.7)
+    gap = wide @ wide.T - gaussian_gram(points, points, width=0.7)
     assert np.abs(gap).max() < 5 / math.sqrt(20_000)
     assert np.linalg.matrix_rank(feature_root(points, n_components=4, width=0.7, rng=rng)) == 4
 

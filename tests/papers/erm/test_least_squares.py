@@ -16,8 +16,8 @@ from dplit.kernels.lipschitz import (
     least_squares_lipschitz,
     least_squares_stability,
 )
-from dplit.papers.erm.kernels import gaussian_kernel
-from dplit.papers.erm.least_squares import _mirror_pair, far_pair, mirror_distance, pair_distance
+from dplit.papers.erm.kernels import gaussian_gram
+from dplit.papers.erm.least_squares import _mirror_pair, far_pair, fits_distance, mirror_distance
 from dplit.papers.erm.minimisers import fit_kernel
 from dplit.streams import stream
 from dplit_studies.erm.least_squares_table import bounds_beside_worst
@@ -66,7 +66,7 @@ def test_printed_constant_fails_above_one_and_is_safe_below():
 @pytest.mark.parametrize(("m", "distance", "printed"), [(1, 0.2, 4 / 27), (100, 2 / 901, 4 / 2700)])
 def test_counterexample_for_large_lambda(m, distance, printed):
     pair = far_pair(n_records=m, label_bound=1.0)
-    assert pair_distance(pair, regularization=9.0) == pytest.approx(distance, rel=1e-12)
+    assert fits_distance(pair, regularization=9.0) == pytest.approx(distance, rel=1e-12)
     setting = {"regularization": 9.0, "n_records": m, "label_bound": 1.0}
     assert least_squares_stability(**setting, version="printed") == pytest.approx(printed)
     assert distance > 1.3 * printed
@@ -88,7 +88,7 @@ def test_counterexample_for_large_lambda(m, distance, printed):
 def test_worst_mirror_pairs(m, lam, worst, printed, triangle):
     """The numbers of an independent search over plane configurations, to the digits it gave."""
     setting = {"regularization": lam, "n_records": m, "label_bound": 1.0}
-    found = pair_distance(_mirror_pair(**setting), regularization=lam)
+    found = fits_distance(_mirror_pair(**setting), regularization=lam)
     assert found == pytest.approx(worst, rel=1e-4)
     bounds = {v: least_squares_stability(**setting, version=v) for v in ("printed", *OURS)}
     assert bounds["printed"] == pytest.approx(printed, rel=1e-4)
@@ -148,7 +148,7 @@ def test_table_of_bounds_beside_the_worst_pair():
     for k, lam in enumerate((0.01, 9.0)):
         rule = {"regularization": lam, "n_records": 1000, "label_bound": 1.0, "kappa": 0.8}
         pair = _mirror_pair(**rule)
-        assert table["worst"][k] == pytest.approx(pair_distance(pair, regularization=lam))
+        assert table["worst"][k] == pytest.approx(fits_distance(pair, regularization=lam))
         for version in ("printed", *OURS):
             assert table[version][k] == least_squares_stability(**rule, version=version)
     assert (table["sharp"] / table["worst"]).max() < 1.03
@@ -175,7 +175,7 @@ def test_no_plane_configuration_beats_the_mirror_pair():
     """Nelder-Mead over cluster, both swapped records and all labels, m = 200, lambda = .02."""
     m, lam = 200, 0.02
     setting = {"regularization": lam, "n_records": m, "label_bound": 1.0}
-    known = pair_distance(_mirror_pair(**setting), regularization=lam)
+    known = fits_distance(_mirror_pair(**setting), regularization=lam)
 
     def distance(z):
         cluster = np.array([math.sin(z[0]), 0.0])
@@ -242,7 +242,7 @@ def test_no_random_pair_exceeds_any_bound(m, exponent, width, scale, seed):
     """Gaussian kernels of size kappa^2, labels in [-2, 2]; the printed bound for lambda <= 1."""
     rng, lam = np.random.default_rng(seed), 10.0**exponent
     X, y = rng.uniform(-1, 1, (m + 1, 2)), rng.choice([-2.0, 2.0, 0.3], m + 1)
-    K = scale**2 * gaussian_kernel(X, X, width=width)
+    K = scale**2 * gaussian_gram(X, X, width=width)
     c = np.zeros((2, m + 1))
     for row, index in enumerate(([*range(m)], [*range(m - 1), m])):
         system = K[np.ix_(index, index)] + lam * m * np.eye(m)

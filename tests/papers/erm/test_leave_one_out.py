@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplit.kernels.lipschitz import least_squares_stability
-from dplit.papers.erm.kernels import gaussian_kernel
+from dplit.papers.erm.kernels import gaussian_gram
 from dplit.papers.erm.leave_one_out import RidgeNeighbours
 from dplit.streams import stream
 
@@ -29,7 +29,7 @@ def _norm(d, K):
 def _pool(m, q, width, seed=0):
     rng = stream(seed, "leave-one-out", "data", m)
     X = rng.uniform(-1, 1, (m + q, 2))
-    return gaussian_kernel(X, X, width=width), rng.uniform(-1, 1, m + q)
+    return gaussian_gram(X, X, width=width), rng.uniform(-1, 1, m + q)
 
 
 @pytest.mark.claim("erm-ls-CL", "erm-beyond-ls-sensitivity")
@@ -80,7 +80,7 @@ def test_worst_replacement_is_the_maximum_over_labels_and_below_the_bound():
 
 def test_repeated_points_are_welcome():
     x = np.array([0.2, 0.2, 0.2, -0.5])
-    K, y = gaussian_kernel(x, x, width=0.3), np.array([1.0, -1.0, 0.5, 0.0])
+    K, y = gaussian_gram(x, x, width=0.3), np.array([1.0, -1.0, 0.5, 0.0])
     near = RidgeNeighbours(K[:3, :3], y[:3], regularization=0.01)
     found = near.replacement_distances(K[:3, 3:], [1.0], y[3:])
     for i in range(3):

@@ -14,7 +14,7 @@ from sklearn.svm import LinearSVC
 
 from dplit._solvers.kernel_machines import duality_gap
 from dplit.kernels.losses import LOSSES, loss_values
-from dplit.papers.erm.kernels import gaussian_kernel, linear_kernel, trigonometric_features
+from dplit.papers.erm.kernels import gaussian_gram, linear_kernel, trigonometric_features
 from dplit.papers.erm.minimisers import fit_kernel, fit_linear, minimum_by_bfgs, rkhs_norm
 from dplit.streams import stream
 
@@ -25,7 +25,7 @@ def _problem(m, loss, name="minimisers", width=0.5):
     y = np.sin(3 * X[:, 0]) + 0.3 * rng.normal(size=m)
     if loss in ("hinge", "logistic"):
         y = np.where(y > 0, 1.0, -1.0)
-    return gaussian_kernel(X, X, width=width), y
+    return gaussian_gram(X, X, width=width), y
 
 
 def _objective(K, y, c, loss, lam, tau=0.5):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from dplit.papers.erm.kernels import gaussian_kernel, trigonometric_features
+from dplit.papers.erm.kernels import gaussian_gram, trigonometric_features
 from dplit.papers.erm.source import (
     operator_spectrum,
     source_norm,
@@ -48,7 +48,7 @@ def test_norm_of_the_operator_is_at_most_kappa_squared():
     rng = stream(0, "operator", "data")
     for scale, width in ((1.0, 0.3), (2.0, 10.0)):
         X = rng.uniform(-1, 1, (60, 2))
-        spectrum = operator_spectrum(scale**2 * gaussian_kernel(X, X, width=width))
+        spectrum = operator_spectrum(scale**2 * gaussian_gram(X, X, width=width))
         assert spectrum[0] <= scale**2
         assert (np.diff(spectrum) <= 0).all()
         assert spectrum.sum() == pytest.approx(scale**2, rel=1e-9)

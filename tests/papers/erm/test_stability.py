@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dplit.audit import search_neighbours
 from dplit.kernels.lipschitz import lipschitz_deletion, lipschitz_stability
 from dplit.kernels.losses import LOSSES, lipschitz_constant, loss_values
-from dplit.papers.erm.kernels import gaussian_kernel
+from dplit.papers.erm.kernels import gaussian_gram
 from dplit.papers.erm.minimisers import fit_kernel, fit_linear, rkhs_norm
 from dplit.papers.erm.sharp_pairs import (
     _logistic_pair,
@@ -170,13 +170,13 @@ def test_search_over_samples_never_exceeds_the_bounds(loss, m, lam):
         lipschitz=lipschitz_constant(loss, tau=0.8), regularization=lam, n_records=m
     )
     grid = np.stack(np.meshgrid(*[np.linspace(-1, 1, 7)] * 2), axis=-1).reshape(-1, 2)
-    root = np.linalg.cholesky(gaussian_kernel(grid, grid, width=1.0) + 1e-9 * np.eye(49))
+    root = np.linalg.cholesky(gaussian_gram(grid, grid, width=1.0) + 1e-9 * np.eye(49))
 
     def query(data):
         """Coordinates in which Euclidean lengths are at most lengths in the space."""
-        K = gaussian_kernel(data[:, :2], data[:, :2], width=1.0)
+        K = gaussian_gram(data[:, :2], data[:, :2], width=1.0)
         fit = fit_kernel(K, data[:, 2], loss=loss, regularization=lam, tau=0.8, tol=1e-14)
-        values = gaussian_kernel(grid, data[:, :2], width=1.0) @ fit.coefficients
+        values = gaussian_gram(grid, data[:, :2], width=1.0) @ fit.coefficients
         return np.linalg.solve(root, values)
 
     found = search_neighbours(
@@ -208,7 +208,7 @@ def test_random_pairs_respect_theorem_1_with_the_constant_2(loss, m, exponent, s
     X, y = rng.uniform(-1, 1, (m + 1, 2)), rng.uniform(-1, 1, m + 1)
     if loss in ("hinge", "logistic"):
         y = np.where(y > 0, 1.0, -1.0)
-    K = gaussian_kernel(X, X, width=0.5)
+    K = gaussian_gram(X, X, width=0.5)
     c, error = np.zeros((2, m + 1)), 0.0
     for row, index in enumerate(([*range(m)], [*range(m - 1), m])):
         fit = fit_kernel(

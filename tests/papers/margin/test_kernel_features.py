@@ -12,7 +12,7 @@ from dplit.features import feature_gram, gaussian_kernel, random_frequencies
 from dplit.margins.feature_maps import margin_features
 from dplit.papers.margin.kernel_features import (
     frequencies_of_algorithm3,
-    hoeffding_bound,
+    kernel_gap_bound,
     sup_deviation_bound,
     union_failure,
 )
@@ -69,7 +69,7 @@ def test_bound_and_failure_are_hoeffding_over_all_pairs(m, beta, D, r):
     failure = m * (m - 1) / 2 * 2 * np.exp(-D * t**2 / (2 * r**4))
     assert union_failure(m, beta=beta) == pytest.approx(failure, rel=1e-8)
     assert union_failure(m, beta=beta) < beta**2 / 4
-    tight = hoeffding_bound(m, D, beta=beta, data_norm=r)
+    tight = kernel_gap_bound(m, D, beta=beta, data_norm=r)
     spent = m * (m - 1) * np.exp(-D * tight**2 / (2 * r**4))
     assert spent == pytest.approx(beta, rel=1e-8)
     assert tight <= t * (1 + 1e-12)

@@ -192,7 +192,7 @@ WIDE, EQUAL = np.ones((30, 31)), np.ones((30, 2))
 EMPTY = np.c_[X[:, 0], np.zeros(30)]
 BITS = ("additive_sigma", "pinsker_delta", "sharp_delta")
 LAWS = [f"projection_{part}" for part in ("draws", "errors", "moments")]
-LAWS += ["expected_error", "error_sd"]
+LAWS += ["projected_error", "error_sd"]
 TALL = ["condition_number", "root_snr", "relative_error", "spectrum"]
 TALL += ["noise_quotient", "smallest_epsilon"]
 
@@ -251,7 +251,7 @@ TOGETHER: list[tuple[str, dict[str, Any], str]] = [
     ("single_entry", {"row": 30}, "must exist"),
     ("single_entry", {"column": 4}, "must exist"),
     ("residual_energy", {"row": 30}, "must exist"),
-    ("printed_bound", {"sketching": 0.5}, "sketching must be at least 1"),
+    ("printed_sketch_bound", {"sketching": 0.5}, "sketching must be at least 1"),
     ("explicit_failure", {"delta": 1.01}, "delta must lie between"),
     ("explicit_failure", {"delta": 0.1, "n_features": 1}, "delta must lie between"),
     ("explicit_failure", {"n_features": 1, "n_components": 7}, "delta must lie between"),

@@ -11,7 +11,7 @@ from scipy.stats import kstest
 
 from dplit.papers.projection.laws import (
     error_sd,
-    expected_error,
+    projected_error,
     projection_moments,
     sketch_factors,
     sketch_mean,
@@ -91,7 +91,7 @@ def test_mean_error_on_naive_draws(data, lam):
     problem, rows = spectrum(*data), 16
     fits = _draws(data, lam, rows, 10_000)
     errors = problem.errors(problem.rotate(fits))
-    exact = expected_error(problem, penalty=lam, n_components=rows)
+    exact = projected_error(problem, penalty=lam, n_components=rows)
     se = error_sd(problem, penalty=lam, n_components=rows) / 100.0
     assert abs(errors.mean() - exact) < 4.5 * se < 0.05 * exact
 
@@ -113,7 +113,7 @@ def test_standard_deviation_of_the_error(data, lam):
 def test_without_noise_the_mean_needs_no_data(data):
     problem = spectrum(*data)
     for rows in (D + 2, 20, 1000):
-        mean = expected_error(problem, penalty=0.0, n_components=rows)
+        mean = projected_error(problem, penalty=0.0, n_components=rows)
         assert mean == pytest.approx((rows - 1) / (rows - D - 1), rel=1e-12)
         assert sketch_mean(n_features=D, n_components=rows) == pytest.approx(mean, rel=1e-12)
         m = rows - D + 1
@@ -143,13 +143,13 @@ def test_the_tail_is_a_power_of_delta_and_no_exponential_bounds_it():
 
 def test_moments_that_do_not_exist_are_infinite_or_refused(data):
     problem = spectrum(*data)
-    assert expected_error(problem, penalty=1.0, n_components=D + 1) == math.inf
-    assert expected_error(problem, penalty=1.0, n_components=D) == math.inf
+    assert projected_error(problem, penalty=1.0, n_components=D + 1) == math.inf
+    assert projected_error(problem, penalty=1.0, n_components=D) == math.inf
     assert error_sd(problem, penalty=1.0, n_components=D + 3) == math.inf
     assert error_sd(problem, penalty=1.0, n_components=D + 4) < math.inf
     assert sketch_mean(n_features=D, n_components=D + 1) == math.inf
     with pytest.raises(ValueError, match="n_components must be at least d \\+ 2 = 6"):
         projection_moments(problem, penalty=1.0, n_components=D + 1)
     exact = spectrum(data[0], data[0] @ np.ones(D))
-    assert expected_error(exact, penalty=0.0, n_components=20) == math.inf
+    assert projected_error(exact, penalty=0.0, n_components=20) == math.inf
     assert error_sd(exact, penalty=1.0, n_components=20) == math.inf

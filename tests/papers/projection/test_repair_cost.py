@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dplit.papers.projection.guarantees import uniform_limit
-from dplit.papers.projection.laws import expected_error
+from dplit.papers.projection.laws import projected_error
 from dplit.papers.projection.spectrum import spectrum
 from dplit.streams import stream
 
@@ -26,6 +26,6 @@ def test_limits_are_those_of_a_large_uniform_design(data, share, epsilon):
     problem = spectrum(X, y)
     rows = round(share * len(X))
     c = rows / (2 ** (2 * epsilon) - 1)
-    exact = expected_error(problem, penalty=c, n_components=rows)
+    exact = projected_error(problem, penalty=c, n_components=rows)
     limit = uniform_limit(epsilon=epsilon, share=share, snr=problem.snr)
     assert exact - 1 == pytest.approx(limit - 1, rel=0.03, abs=2e-3)

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from scipy.stats import betaprime
 
-from dplit.papers.projection.laws import expected_error, sketch_mean, sketch_quantile, sketch_tail
+from dplit.papers.projection.laws import projected_error, sketch_mean, sketch_quantile, sketch_tail
 from dplit.papers.projection.sketch_bounds import (
     coefficient_bound,
     error_factors,
     explicit_failure,
     noise_terms,
     objective_bound,
-    printed_bound,
+    printed_sketch_bound,
     ridge_bound,
     ridge_product_bound,
     sharp_bound,
@@ -69,7 +69,7 @@ def test_terms_and_bounds_are_the_printed_formulas():
         l1 = lam * np.max(s / (s**2 + lam)) ** 2 * r**2
         l2 = lam / (s.min() ** 2 + lam) * r
         assert noise_terms(problem, penalty=lam) == pytest.approx((l1, l2), rel=1e-7)
-        printed = printed_bound(problem, penalty=lam, sketching=1.7)
+        printed = printed_sketch_bound(problem, penalty=lam, sketching=1.7)
         assert printed == pytest.approx(1.7 * (1 + l1) * (1 + l2) ** 2, rel=1e-7)
         sharp = ridge_product_bound(problem, penalty=lam)
         assert sharp == pytest.approx(1 + lam / (s.min() ** 2 + lam) * r**2, rel=1e-7)
@@ -145,7 +145,7 @@ def test_sharp_bound_fails_no_more_often_than_it_says():
     fits = naive_projection_draws(X, y, penalty=lam, n_components=rows, size=2000, rng=rng)
     share = np.mean(problem.errors(problem.rotate(fits)) > bound)
     assert share < 0.1 + 4.5 * math.sqrt(0.09 / 2000)
-    mean = expected_error(problem, penalty=lam, n_components=rows)
+    mean = projected_error(problem, penalty=lam, n_components=rows)
     product = ridge_product_bound(problem, penalty=lam)
     assert mean < sketch_mean(n_features=3, n_components=rows) * product
 

@@ -9,7 +9,7 @@ import pytest
 
 from dplit.linear.objective import objective_noise, smallest_regularization
 from dplit.mechanisms import gaussian_sigma
-from dplit.notebook.datasets.classification import load_problem
+from dplit.notebook.datasets.classification import scaled_classes
 from dplit.papers.erm.minimisers import fit_linear
 from dplit.streams import stream
 from dplit_studies.erm import comparison
@@ -19,7 +19,9 @@ pytestmark = pytest.mark.claim("erm-beyond-frontier")
 
 @pytest.fixture(scope="module")
 def waves():
-    return comparison.compare("waves", settings=[(1000, 0.5), (1000, 4.0)], seed=0, n_repeats=12)
+    return comparison.compare_methods(
+        "waves", settings=[(1000, 0.5), (1000, 4.0)], seed=0, n_repeats=12
+    )
 
 
 def test_expected_error_of_a_noisy_sign():
@@ -66,7 +68,9 @@ def test_order_of_the_methods(waves):
 
 def test_expected_error_uses_the_noise_of_the_budget():
     """At a huge budget it is the error without noise; at a tiny one a coin."""
-    free = comparison.compare("digits", settings=[(200, 1e5), (200, 1e-4)], seed=1, n_repeats=2)
+    free = comparison.compare_methods(
+        "digits", settings=[(200, 1e5), (200, 1e-4)], seed=1, n_repeats=2
+    )
     np.testing.assert_allclose(
         free.expected[:, 0], free.values["Gaussian process"][:, 0], atol=1e-3
     )
@@ -76,7 +80,7 @@ def test_expected_error_uses_the_noise_of_the_budget():
 
 def test_expected_error_by_hand():
     """One setting recomputed from the public pieces."""
-    result = comparison.compare("cancer", settings=[(300, 2.0)], seed=3, n_repeats=2)
+    result = comparison.compare_methods("cancer", settings=[(300, 2.0)], seed=3, n_repeats=2)
     task = comparison._bundled("cancer", 300, 3, 0)
     penalty = comparison.public_regularization(300, 2.0)
     weights = fit_linear(task.F, task.y, loss="hinge", regularization=penalty, tol=1e-10).weights
@@ -99,7 +103,7 @@ def test_the_rivals_get_the_noise_and_the_steps_that_are_stated(epsilon, steps, 
     assert comparison.descent_steps(epsilon) == (steps, length)
     objectives = watched(comparison, "objective_perturbation")
     descents = watched(comparison, "noisy_gradient_descent")
-    result = comparison.compare(
+    result = comparison.compare_methods(
         "digits", settings=[(100, epsilon)], seed=2, n_repeats=2, delta=1e-6
     )
     task = comparison._bundled("digits", 100, 2, 0)
@@ -149,17 +153,17 @@ def test_public_regularization():
 
 def test_data_are_scaled_by_declared_constants():
     for name, shape in (("cancer", (569, 30)), ("digits", (361, 64))):
-        X, y = load_problem(name)
+        X, y = scaled_classes(name)
         assert X.shape == shape
         assert 0 <= X.min() <= X.max() <= 1
         assert set(y) == {-1.0, 1.0}
-    X, _ = load_problem("cancer")
+    X, _ = scaled_classes("cancer")
     assert (X == 1).mean() < 0.05  # the declared ranges are not too small
 
 
 def test_repetitions_do_not_depend_on_how_many_there_are():
     settings = [(100, 1.0)]
-    short = comparison.compare("digits", settings=settings, seed=0, n_repeats=2)
-    longer = comparison.compare("digits", settings=settings, seed=0, n_repeats=3)
+    short = comparison.compare_methods("digits", settings=settings, seed=0, n_repeats=2)
+    longer = comparison.compare_methods("digits", settings=settings, seed=0, n_repeats=3)
     for method in comparison.METHODS:
         np.testing.assert_array_equal(short.values[method], longer.values[method][:2])

@@ -9,7 +9,7 @@ import pytest
 
 from dplit.kernels.lipschitz import lipschitz_stability
 from dplit.kernels.losses import LOSSES, lipschitz_constant
-from dplit.papers.erm.kernels import gaussian_kernel
+from dplit.papers.erm.kernels import gaussian_gram
 from dplit.papers.erm.minimisers import fit_kernel
 from dplit.papers.erm.stability import bounded_stability, loss_bound
 from dplit.streams import stream
@@ -42,7 +42,7 @@ def test_distances_are_those_of_two_separate_fits(loss, lam):
     for k in range(6):
         X = np.vstack([points, swaps.points[k]])
         labels = np.append(y, swaps.labels[k])
-        K, c, error = gaussian_kernel(X, X, width=0.5), np.zeros((2, 21)), 0.0
+        K, c, error = gaussian_gram(X, X, width=0.5), np.zeros((2, 21)), 0.0
         gone = swaps.removed[k]
         for row, index in enumerate(([*range(20)], [20 if i == gone else i for i in range(20)])):
             fit = fit_kernel(K[np.ix_(index, index)], labels[index], tol=1e-16, **setting)

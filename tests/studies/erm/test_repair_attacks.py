@@ -8,7 +8,7 @@ import pytest
 from dplit.audit import gaussian_dp_lower_bound
 from dplit.mechanisms import gaussian_sigma
 from dplit.papers.erm.gaussian_process import largest_power
-from dplit.papers.erm.leaks import hinge_pair
+from dplit.papers.erm.leaks import kernel_hinge_pair
 from dplit.streams import stream
 from dplit_studies.erm import repair_attacks
 
@@ -63,7 +63,7 @@ def test_power_curve_of_the_release(through, runs):
 def test_questions_reveal_at_most_the_distance():
     """Asking at the record attains ||d|| / sigma; no other set of points exceeds it."""
     rng = stream(0, "questions", "data")
-    pair = hinge_pair(20, rng=rng)
+    pair = kernel_hinge_pair(20, rng=rng)
     powers, attained = repair_attacks.search_questions(
         pair, sigma=0.3, counts=[1, 3, 12], n_sets=20, rng=rng
     )
@@ -83,7 +83,7 @@ def test_questions_reveal_at_most_the_distance():
 
 def test_paths_scatter_around_the_two_functions():
     """40 paths a side at 9 points: 5 standard errors each, false alarm 1e-5."""
-    pair = hinge_pair(20, rng=stream(0, "paths", "data"))
+    pair = kernel_hinge_pair(20, rng=stream(0, "paths", "data"))
     ticks = np.linspace(-1, 1, 9)
     sides = repair_attacks.release_paths(pair, ticks, epsilon=2.0, delta=1e-5, n_paths=40, seed=0)
     sigma = gaussian_sigma(epsilon=2.0, delta=1e-5, sensitivity=pair.sensitivity)

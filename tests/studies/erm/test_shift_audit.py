@@ -20,7 +20,7 @@ from dplit_studies.erm.shift_audit import (
     audit_controls,
     audit_power,
     detectable_loss,
-    privacy_loss,
+    shift_loss,
 )
 
 pytestmark = pytest.mark.claim("erm-prop1")
@@ -39,7 +39,7 @@ def test_the_loss_is_the_log_ratio_of_the_densities_and_saturates():
         s = hinge_scale(as_printed=printed, **SETTING)
         t = np.linspace(-1.0, 1.0, 401)
         ratio = stats.laplace.logpdf(t, VALUE, s) - stats.laplace.logpdf(t, NEIGHBOUR, s)
-        loss = privacy_loss(t, VALUE, NEIGHBOUR, scale=s)
+        loss = shift_loss(t, VALUE, NEIGHBOUR, scale=s)
         assert np.allclose(loss, ratio, rtol=0, atol=1e-12)
         assert loss.max() == pytest.approx(largest, rel=1e-12)
         assert loss.min() == pytest.approx(-largest, rel=1e-12)

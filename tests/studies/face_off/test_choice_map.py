@@ -45,7 +45,7 @@ def test_the_rule_states_what_was_learnt(kind: str) -> None:
     told = ARCHIVE["learnt"][kind]
     assert tables._LIMITS[kind] == (told["lines"], told["limit"])
     curve, stated = told["curve"], tables._KINDS[kind]
-    assert stated.shares == (curve["a"], curve["b"])
+    assert (stated.a, stated.b) == (curve["a"], curve["b"])
     for name in ("spread", "trivial", "best"):
         assert getattr(stated, name) == curve[name]
     for row in (row for row in ROWS if row.kind == kind):

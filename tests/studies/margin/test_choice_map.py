@@ -15,7 +15,7 @@ from dplit.features import sign_projection
 from dplit.linear.objective_classifier import ObjectivePerturbationClassifier
 from dplit.margins.estimators import PrivateMarginClassifier
 from dplit.margins.projected import pure_components
-from dplit.notebook.datasets.classification import load_problem
+from dplit.notebook.datasets.classification import scaled_classes
 from dplit.papers.margin.gibbs import gaussian_prior_draw
 from dplit.streams import stream
 from tests.archives import archived
@@ -139,7 +139,7 @@ def test_cases_have_unit_rows_and_test_on_records_that_do_not_train() -> None:
         assert len(both) <= 1, case  # tables may hold a record twice
     assert len(set(margin_off_grid.OFF_GRID)) == len(margin_off_grid.OFF_GRID)
     for name in ("cancer", "digits"):
-        found, (raw, _) = margin_off_grid.table(name)[0], load_problem(name)
+        found, (raw, _) = margin_off_grid.table(name)[0], scaled_classes(name)
         norm, lengths = 0.3 * math.sqrt(raw.shape[1]), np.linalg.norm(raw - 0.3, axis=1)
         unit = (raw - 0.3) / np.maximum(lengths, norm)[:, None]
         np.testing.assert_allclose(found, unit, atol=1e-12)

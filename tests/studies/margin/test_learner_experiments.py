@@ -38,7 +38,7 @@ def test_margin_data_has_its_margin_and_its_flips(lean):
 @pytest.mark.claim("margin-exp-dim")
 def test_trial_against_an_independent_computation():
     """The same streams, the first method by a plain loop: errors and losses agree."""
-    setting = dimension_experiment.Setting(n_samples=80, n_test=60, n_steps=12)
+    setting = dimension_experiment.ExperimentSizes(n_samples=80, n_test=60, n_steps=12)
     trial = Trial(1, 0, "again")
     found = dimension_experiment.dimension_trial(trial, 9, setting)
     data = trial.stream("data")
@@ -194,7 +194,7 @@ def test_audit_sees_what_theory_says():
 @pytest.mark.claim("margin-beyond-proj")
 def test_unprojected_excess_has_two_bounds():
     """The bound for the rank is rank_bound at the tuned step; 40 draws, five standard errors."""
-    setting = dimension_experiment.Setting(n_samples=60, n_steps=20, epsilon=2.0)
+    setting = dimension_experiment.ExperimentSizes(n_samples=60, n_steps=20, epsilon=2.0)
     span, full = (
         dimension_experiment.unprojected_excess(200, n_draws=40, seed=0, in_span=s, setting=setting)
         for s in (True, False)

@@ -8,7 +8,7 @@ from scipy.stats import ks_2samp
 
 from dplit.advice.entry_errors import EntryFacts, best_rows, projection_error
 from dplit.entries import projections
-from dplit.papers.projection.laws import _projected_moments, expected_error
+from dplit.papers.projection.laws import _projected_moments, projected_error
 from dplit.papers.projection.samplers import _additive_moments
 from dplit.papers.projection.spectrum import spectrum
 from dplit.streams import stream
@@ -55,7 +55,7 @@ def test_streamed_errors_are_those_of_the_matrices(rows):
                     (rows[name].printed, max(c - floor, 0)),
                     (rows[name].repaired, c),
                 ):
-                    mean = expected_error(problem, penalty=lam, n_components=n)
+                    mean = projected_error(problem, penalty=lam, n_components=n)
                     assert part.of(scheme)[1, at] == pytest.approx(mean, rel=1e-7)
     assert rows.axis.tolist() == [1000.0, 2000.0]
     assert rows["unit"].fitted.repeats == 2
@@ -100,7 +100,7 @@ def test_one_data_set_of_the_figure_can_be_taken_out(rows):
     problem, floor = design_problem(seed=3, k=1)
     assert floor == pytest.approx(rows.floor[0, 0], rel=1e-12)
     n = int(rows.components["log"][0])
-    mean = expected_error(problem, penalty=max(n - floor, 0.0), n_components=n)
+    mean = projected_error(problem, penalty=max(n - floor, 0.0), n_components=n)
     assert mean == pytest.approx(rows["unit"].printed.of("log")[0, 0], rel=1e-9)
     with pytest.raises(ValueError, match="response must be one of"):
         rows["none"]

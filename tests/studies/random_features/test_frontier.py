@@ -15,7 +15,7 @@ from dplit.kernels.ridge_sensitivity import record_sensitivity
 from dplit.linear import descent, moments, regressors
 from dplit.mechanisms import gaussian_delta, gaussian_sigma
 from dplit.streams import stream
-from dplit_studies.random_features.frontier import _STEPS, _WIDTHS, frontier, noise_variance
+from dplit_studies.random_features.frontier import _STEPS, _WIDTHS, frontier, prediction_noise
 from dplit_studies.random_features.preparation import _Prepared, _split
 
 pytestmark = pytest.mark.claim("dprf-beyond-frontier")
@@ -118,14 +118,14 @@ def test_noise_variance_gives_the_stated_budget() -> None:
     """The released coefficients are (epsilon, delta)-private for the swap bound, exactly."""
     options: dict[str, Any] = {"n_records": 1000, "label_bound": 1.0, "epsilon": 1.0, "delta": 1e-5}
     for alpha in (50.0, 100.0, 200.0):
-        sigma = math.sqrt(noise_variance(alpha, **options))
+        sigma = math.sqrt(prediction_noise(alpha, **options))
         delta = gaussian_delta(epsilon=1.0, sigma=sigma, sensitivity=swap_bound(alpha, 1.0, 1000))
         assert delta == pytest.approx(1e-5, rel=1e-6)
     # below 2 b/(1 + alpha) (1 + sqrt(m - 1)/(2 sqrt(alpha))), the simpler per-record bound
     ratio = (math.sqrt(2 * math.log(1.25e5)) / gaussian_sigma(epsilon=1.0, delta=1e-5)) ** 2
-    classical = np.array([ratio * noise_variance(a, **options) for a in (50.0, 100.0, 200.0)])
+    classical = np.array([ratio * prediction_noise(a, **options) for a in (50.0, 100.0, 200.0)])
     assert np.all(classical < [0.378, 0.0613, 0.0104])
-    crude = [ratio * noise_variance(a, bound="crude", **options) for a in (50.0, 100.0, 200.0)]
+    crude = [ratio * prediction_noise(a, bound="crude", **options) for a in (50.0, 100.0, 200.0)]
     np.testing.assert_allclose(crude, [469.4, 234.7, 117.4], rtol=1e-3)
 
 

@@ -156,7 +156,7 @@ def scaled_table(name: str) -> tuple[Array, Array]:
 _LARGEST = np.array([40, 50, 250, 4000, 0.25, 0.5, 0.5, 0.25, 0.5, 0.1])
 
 
-def load_problem(name: str) -> tuple[Array, Array]:
+def scaled_classes(name: str) -> tuple[Array, Array]:
     """Return the records of a bundled data set, scaled by declared constants, and labels -1, +1.
 
     Parameters
@@ -173,7 +173,7 @@ def load_problem(name: str) -> tuple[Array, Array]:
 
     Examples
     --------
-    >>> X, y = load_problem("digits")
+    >>> X, y = scaled_classes("digits")
     >>> X.shape, float(X.max())
     ((361, 64), 1.0)
     """

@@ -34,7 +34,7 @@ def _two_sets(X: ArrayLike, Z: ArrayLike) -> tuple[Array, Array]:
     return left, right
 
 
-def gaussian_kernel(X: ArrayLike, Z: ArrayLike, *, width: float) -> Array:
+def gaussian_gram(X: ArrayLike, Z: ArrayLike, *, width: float) -> Array:
     r"""Kernel :math:`e^{-\|x-z\|^2/(2h^2)}` with the width h, so kappa = 1.
 
     Points stand in rows; a vector holds points on the line. Nearly singular Gram matrices of the

@@ -31,7 +31,7 @@ from dplit.kernels._grams import check_gram
 from dplit.kernels.gaussian_process import GaussianProcessOracle
 from dplit.kernels.queries import Kernel
 from dplit.mechanisms import gaussian_noise, gaussian_sigma
-from dplit.papers.erm.kernels import gaussian_kernel
+from dplit.papers.erm.kernels import gaussian_gram
 from dplit.streams import stream
 
 #: Standard deviation granted to rounding, of answers of size one.
@@ -59,7 +59,7 @@ class _HingePair:
     @property
     def kernel(self) -> Kernel:
         """Gaussian kernel of ``width``."""
-        return partial(gaussian_kernel, width=self.width)
+        return partial(gaussian_gram, width=self.width)
 
     def difference(self, points: Array) -> Array:
         """Return the difference of the two minimisers at ``points`` of shape (q, 2)."""
@@ -67,7 +67,7 @@ class _HingePair:
         return np.asarray(self.kernel(points, self.records) @ change)
 
 
-def hinge_pair(
+def kernel_hinge_pair(
     n_records: int, *, width: float = 0.5, regularization: float = 0.5, rng: np.random.Generator
 ) -> _HingePair:
     r"""A pair of hinge minimisers that attains Theorem 2 with the Gaussian kernel.
@@ -174,7 +174,7 @@ def audit_leak(
     check_integer("n_components", n_components, minimum=2)
     ticks = np.linspace(-1.0, 1.0, check_integer("side", side, minimum=2))
     points = np.stack(np.meshgrid(ticks, ticks), axis=-1).reshape(-1, 2)
-    pair = hinge_pair(n_records, rng=stream(seed, _CLAIM, "data"))
+    pair = kernel_hinge_pair(n_records, rng=stream(seed, _CLAIM, "data"))
     gram = pair.kernel(points, points)
     if implementation == "truncated":
         root = truncated_root(gram, cut=cut)

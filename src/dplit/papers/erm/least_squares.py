@@ -93,7 +93,7 @@ def far_pair(*, n_records: int, label_bound: float, kappa: float = 1.0) -> _Leas
     return _LeastSquaresPair(points, labels)
 
 
-def pair_distance(pair: _LeastSquaresPair, *, regularization: float) -> float:
+def fits_distance(pair: _LeastSquaresPair, *, regularization: float) -> float:
     """Fit both samples of a pair by the normal equations and return the distance of the fits."""
     m = len(pair.labels) - 1
     penalty = check_positive("regularization", regularization) * m

@@ -42,7 +42,7 @@ def union_failure(n_samples: int, *, beta: float) -> float:
     return beta * beta * (m - 1) / (4.0 * m)
 
 
-def hoeffding_bound(
+def kernel_gap_bound(
     n_samples: int, n_frequencies: int, *, beta: float, data_norm: float = 1.0
 ) -> float:
     r"""The union bound of Theorem 4.1 spent in full: :math:`r^2\sqrt{2\log(m(m-1)/\beta)/D}`."""

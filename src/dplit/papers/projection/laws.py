@@ -52,7 +52,7 @@ def _projected_moments(
         yield gram, root[:, None] * crossed[:d], np.sum(mix * crossed, axis=0)
 
 
-def expected_error(problem: Spectrum, *, penalty: float, n_components: int) -> float:
+def projected_error(problem: Spectrum, *, penalty: float, n_components: int) -> float:
     r"""Mean of the relative error of the projected fit, given the data:
     :math:`\eta_1+\frac{\tau^2}{(n'-d-1)\|r\|^2}\sum_i\frac{\sigma_i^2}{\sigma_i^2+\lambda}`.
 

@@ -55,7 +55,7 @@ def noise_terms(problem: Spectrum, *, penalty: float) -> _NoiseTerms:
     )
 
 
-def printed_bound(problem: Spectrum, *, penalty: float, sketching: float) -> float:
+def printed_sketch_bound(problem: Spectrum, *, penalty: float, sketching: float) -> float:
     r"""Bound of Theorem 2, (15), :math:`(1+\delta)^2(1+l_1)(1+l_2)^2`, with a given first factor.
 
     ``sketching``, at least 1, is a quantile or the mean of the exact law, since the constants that
