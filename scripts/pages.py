@@ -63,6 +63,28 @@ def escape(text: Any) -> str:
     return typeset(html.escape(str(text))).replace("$", "&#36;").replace("\\", "&#92;")
 
 
+GREEK = dict(
+    zip(
+        ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "kappa", "lambda", "mu", "rho", "sigma", "tau"],
+        "αβγδεζηθκλμρστ",
+        strict=True,
+    )
+)
+SIGNS = {"<=": "≤", ">=": "≥", "^2": "²", "^3": "³", "sqrt": "√", "infinity": "∞"}
+LETTER = re.compile(
+    rf"(?<![\w\\])(?:{'|'.join([*GREEK, 'sqrt', 'infinity'])})(?![a-z])|[<>]=|\^[23]\b"
+)
+
+
+def signs(text: Any) -> str:
+    """Return the words of a registry with the signs that they spell, as HTML.
+
+    >>> signs("lambda <= (1 + kappa/2)^2, not release_epsilon")
+    'λ ≤ (1 + κ/2)², not release_epsilon'
+    """
+    return escape(LETTER.sub(lambda m: (GREEK | SIGNS)[m[0]], str(text)))
+
+
 def paper(slug: str) -> str:
     """Return the authors and year of a chapter's paper, or the chapter's name."""
     return PAPERS.get(slug, slug.replace("_", " "))
@@ -140,13 +162,13 @@ def _row(record: Record, package: Path) -> str:
     tests = f'<a href="tests/{record["slug"]}.html#test-{record["id"]}">{len(record["tests"])}</a>'
     cells = [
         chapter_link(record, record["id"]),
-        f"{escape(record['place'])}: {escape(record['title'])}"
+        f"{escape(record['place'])}: {signs(record['title'])}"
         f'<div class="dplit-functions">{_functions(record, package)}{_figures(record)}</div>',
         f'<span class="dplit-verdict">{escape(record["verdict"])}</span>'
         + (f' <span class="dplit-severity">{escape(severity)}</span>' if severity else ""),
         escape(status),
         tests,
-        escape(note),
+        signs(note),
     ]
     data = {"paper": record["slug"], "kind": record["kind"], "verdict": record["verdict"]}
     data |= {"severity": severity, "status": status}
@@ -201,8 +223,26 @@ def index(records: Sequence[Record], package: Path) -> str:
         '<label>Words <input type="search" data-words placeholder="Lemma 9, hinge, ..."></label> '
         f'<output aria-live="polite" data-count></output></form>'
     )
-    rows_of_claims = (_row(record, package) for record in sorted(records, key=_chapter_and_ours))
-    return raw(form) + raw(_table(INDEX, rows_of_claims, "dplit-index"))
+    ordered = sorted(records, key=_chapter_and_ours)
+    groups = groupby(ordered, key=lambda record: str(record["slug"]))
+    return raw(form) + "".join(raw(_of_paper(slug, [*own], package)) for slug, own in groups)
+
+
+def _of_paper(slug: str, own: Sequence[Record], package: Path) -> str:
+    """Return a paper's claims: those with a remark or a fault, and folded those that stand."""
+    standing = [record for record in own if record["verdict"] in GROUPS["stands"]]
+    rest = [record for record in own if record not in standing]
+
+    def table(some: Sequence[Record]) -> str:
+        return _table(INDEX, [_row(record, package) for record in some], "dplit-index")
+
+    told = f'<section class="dplit-paper"><h3>{escape(paper(slug))}</h3>'
+    told += table(rest) if rest else ""
+    if standing:
+        counts = Counter(record["verdict"] for record in standing)
+        kinds = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
+        told += f"<details><summary>What stands: {kinds}</summary>{table(standing)}</details>"
+    return f"{told}</section>"
 
 
 def _stands(record: Record) -> str:
@@ -244,12 +284,12 @@ def errata(records: Sequence[Record]) -> str:
     found.sort(key=lambda r: (_by_year(r["slug"]), order.get(r["severity"], len(order))))
     blocks = [
         f'<section class="dplit-erratum" id="erratum-{r["id"]}">'
-        f"<h2>{escape(r['place'])}: {escape(r['title'])}</h2>"
+        f"<h2>{escape(r['place'])}: {signs(r['title'])}</h2>"
         f"<dl><dt>Printed in</dt><dd>{escape(paper(r['slug']))}, "
         f"{escape(r['place'])}; {chapter_link(r, 'see the chapter')}</dd>"
         f'<dt>Severity</dt><dd><span class="dplit-severity">{escape(r["severity"])}</span></dd>'
         f"{_in_numbers(r)}<dt>Corrected</dt><dd>{escape(r['corrected'])}</dd>"
-        f"<dt>What stands</dt><dd>{escape(_stands(r))}</dd></dl></section>"
+        f"<dt>What stands</dt><dd>{signs(_stands(r))}</dd></dl></section>"
         for r in found
     ]
     told = [_severities(found), *blocks] if found else []

@@ -20,12 +20,22 @@
     const apply = () => {
       const wanted = menus.filter((menu) => menu.value !== "");
       const sought = words.value.toLowerCase().split(/\s+/).filter(Boolean);
+      const asked = wanted.length > 0 || sought.length > 0;
       let shown = 0;
       for (const row of rows) {
         const text = row.textContent.toLowerCase();
         row.hidden = !wanted.every((menu) => row.dataset[menu.dataset.filter] === menu.value)
           || !sought.every((word) => text.includes(word));
         if (!row.hidden) shown += 1;
+      }
+      for (const paper of document.querySelectorAll(".dplit-paper")) {
+        paper.hidden = !paper.querySelector("tr.dplit-row:not([hidden])");
+        for (const fold of paper.querySelectorAll("details")) {
+          fold.hidden = !fold.querySelector("tr.dplit-row:not([hidden])");
+          fold.open = asked && !fold.hidden;
+        }
+        const open = paper.querySelector(":scope > .dplit-scroll");
+        if (open) open.hidden = !open.querySelector("tr.dplit-row:not([hidden])");
       }
       count.textContent = `${shown} of ${rows.length} claims`;
     };
@@ -41,6 +51,9 @@
     form.addEventListener("submit", (event) => event.preventDefault());
     form.hidden = false;
     apply();
+    const row = document.getElementById(window.location.hash.slice(1));
+    const fold = row?.closest("details");
+    if (fold) { fold.open = true; row.scrollIntoView(); }
   };
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
   else start();

@@ -75,11 +75,14 @@ def test_index_has_a_row_for_each_claim_with_what_the_filters_need() -> None:
     first = record("erm-a", functions=["dplit.streams.stream"])
     soup = BeautifulSoup(pages.index([first, *RECORDS[1:]], PACKAGE), "html.parser")
     rows = soup.select("tr.dplit-row")
-    assert [row["id"] for row in rows] == ["row-erm-a", "row-erm-b", "row-erm-c", "row-margin-a"]
-    assert rows[2]["data-severity"] == "privacy-breaking"
+    assert [row["id"] for row in rows] == ["row-erm-b", "row-erm-c", "row-erm-a", "row-margin-a"]
+    folded = [row["id"] for row in soup.select("section details tr.dplit-row")]
+    assert folded == ["row-erm-a", "row-margin-a"]  # what stands
+    assert [head.text for head in soup.select("summary")] == ["What stands: 1 holds"] * 2
+    assert rows[1]["data-severity"] == "privacy-breaking"
     assert rows[3]["data-status"] == "not run here"
     assert rows[3].find_all("td")[-1].text == "no data"
-    link = rows[0].select_one("div.dplit-functions a")
+    link = rows[2].select_one("div.dplit-functions a")
     assert link["href"] == "reference/streams.html#dplit.streams.stream"
     menus = {str(menu["data-filter"]) for menu in soup.select("select")}
     assert menus == {"paper", "kind", "verdict", "severity", "status"}
@@ -96,7 +99,7 @@ def test_claims_stand_as_they_are_registered(layout: Layout) -> None:
     write_json(layout.claims, [record(name, slug=slug, tests=[]) for slug, name in collected])
     shown = pages.SHOWN["index"](layout, "")
     rows = [row["id"] for row in BeautifulSoup(shown, "html.parser").select("tr.dplit-row")]
-    registered.sort(key=lambda x: (x[0], "-beyond-" in x[1]))
+    registered.sort(key=lambda x: (x[0], "-beyond-" in x[1]))  # all of them hold here
     assert rows == [f"row-{name}" for _, name in registered]
 
 

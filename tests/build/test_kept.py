@@ -93,22 +93,6 @@ def test_a_word_that_no_page_has_any_more_is_forgotten(app: Any) -> None:
     assert (indexer._mapping, indexer._title_mapping) == ({"a": {"x"}}, {})
 
 
-def test_no_tree_of_the_package_is_read_to_number_figures(app: Any) -> None:
-    """Kills a chapter whose figures lose their numbers, and trees that stay empty afterwards."""
-
-    class Kept:
-        def get_doctree(self, name: str) -> list[str]:
-            return [name]
-
-    env = Kept()
-    assert kept.before_numbers(app, env) == []
-    read = {name: list(env.get_doctree(name)) for name in PAGES}
-    assert read == {name: [] if "reference" in name else [name] for name in PAGES}
-    assert kept.after_numbers(app, env) == []
-    assert [env.get_doctree(name) for name in PAGES] == [[name] for name in PAGES]
-    assert vars(env) == {}  # the environment is pickled
-
-
 def test_a_page_is_read_again_when_what_it_shows_of_the_records_changes(
     app: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

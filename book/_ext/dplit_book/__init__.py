@@ -2,7 +2,8 @@
 
 ``code`` links names in code, ``page`` names boxes and keeps room for formulas and pictures,
 ``docstrings`` leads from the package to the claims, ``kept`` says what is read and written again,
-``records`` is the directive of indices, and ``site`` adds what lies beside the pages.
+``numbers`` numbers figures and lessons, ``records`` is the directive of indices, and ``site`` adds
+what lies beside the pages, in a ``typeface`` of its own.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 ROOT = Path(__file__).parents[3]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
-from dplit_book import code, docstrings, kept, page, records, site  # noqa: E402
+from dplit_book import code, docstrings, kept, numbers, page, records, site  # noqa: E402
 from scripts.files import digest_bytes, digest_files  # noqa: E402
 
 
@@ -27,6 +28,6 @@ def setup(app: Any) -> dict[str, bool]:
     own = [*Path(__file__).parent.glob("*.py"), ROOT / "requirements.txt"]
     made_by = digest_files(own, ROOT)
     app.add_config_value("dplit_made_by", digest_bytes(repr(made_by).encode()), "env")
-    for part in (code, docstrings, kept, page, records, site):
+    for part in (code, docstrings, kept, numbers, page, records, site):
         part.setup(app)
     return {"parallel_read_safe": False, "parallel_write_safe": False}

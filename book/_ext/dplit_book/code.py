@@ -6,6 +6,7 @@ import ast
 import importlib
 import inspect
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import Any, ClassVar
 
 from docutils import nodes
@@ -51,14 +52,18 @@ class Formatter(HtmlFormatter):
 
 
 def imported(source: str, package: str) -> Iterator[tuple[str, Any]]:
-    """Yield the names that some code imports from a package, and what they are."""
+    """Yield the names that some code imports from a package, and what they are.
+
+    A preview shows chapters as they were last run: a name that has moved since then is passed by.
+    """
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(package):
-            home = importlib.import_module(str(node.module))
             for alias in node.names:
-                if not hasattr(home, alias.name):
-                    importlib.import_module(f"{node.module}.{alias.name}")
-                yield alias.asname or alias.name, getattr(home, alias.name)
+                with suppress(ImportError):
+                    home = importlib.import_module(str(node.module))
+                    if not hasattr(home, alias.name):
+                        importlib.import_module(f"{node.module}.{alias.name}")
+                    yield alias.asname or alias.name, getattr(home, alias.name)
 
 
 def full_name(found: Any) -> str:

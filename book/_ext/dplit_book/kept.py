@@ -25,22 +25,6 @@ def package(root: Path) -> str:
     return digest_bytes(repr(digest_files(files, root)).encode())
 
 
-def before_numbers(app: Any, env: Any) -> Sequence[str]:
-    """Show empty trees for the pages of the package while Sphinx numbers figures.
-
-    They hold none, they are most of the pages, and Sphinx reads the trees of all at each build.
-    """
-    read, empty = env.get_doctree, nodes.section()
-    env.get_doctree = lambda name: empty if name.startswith(FOLDER) else read(name)
-    return []
-
-
-def after_numbers(app: Any, env: Any) -> Sequence[str]:
-    """Show the trees of all pages again."""
-    del env.get_doctree
-    return []
-
-
 def text(value: Any) -> str:
     """Return what a record of Sphinx says: sets and mappings in order, nodes by their words.
 
@@ -120,8 +104,6 @@ def on_finished(app: Any, error: Exception | None) -> None:
 def setup(app: Any) -> None:
     """Register with Sphinx."""
     app.connect("env-get-outdated", on_outdated)
-    app.connect("env-get-updated", before_numbers, priority=400)  # the collectors come at 500
-    app.connect("env-get-updated", after_numbers, priority=600)
     app.connect("html-collect-pages", on_collected)
     app.connect("build-finished", on_finished)
     app.connect("env-updated", on_updated, priority=900)  # once labels of works are known

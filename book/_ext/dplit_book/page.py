@@ -18,6 +18,9 @@ from myst_nb.sphinx_ import HideCodeCellNode, depart_HideCellInput
 from sphinx.ext import mathjax
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
+#: Pixels of the text's column; a narrower picture has its caption in the margin of a wide screen.
+COLUMN = 688
+
 #: Titles that begin with a place in a paper.
 PLACE = re.compile(
     r"\(\d|(?:End of )?(?:Definition|Lemma|Theorem|Proposition|Corollary|Remark|Algorithm|Property|"
@@ -154,8 +157,9 @@ class Shape(SphinxPostTransform):
 
 
 def visit_wide(self: Any, node: Wide) -> None:
-    """Open the box of a picture."""
-    self.body.append(f'<span class="dplit-wide" style="--wide:{node["width"]}px">')
+    """Open the box of a picture; one that is no wider than the text leaves its caption a margin."""
+    broad = "" if node["width"] <= COLUMN else " dplit-broad"
+    self.body.append(f'<span class="dplit-wide{broad}" style="--wide:{node["width"]}px">')
 
 
 def depart_wide(self: Any, node: Wide) -> None:

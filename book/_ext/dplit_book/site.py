@@ -10,6 +10,7 @@ from typing import Any
 import sphinx.builders.html
 import yaml
 
+from dplit_book import typeface
 from scripts.downloads import write_downloads
 from scripts.layout import Layout
 from scripts.render import commit, git
@@ -51,6 +52,7 @@ def on_finished(app: Any, error: Exception | None) -> None:
     static = site / "_static"
     static.mkdir(exist_ok=True)
     (static / "built.js").write_text(BUILT.format(told=json.dumps(built(layout))))
+    typeface.write(static)
     # in a scope of its own: its names are short, and the theme has some of them
     vega, made_by = static / "vega.js", f"// vl-convert {vl_convert.__version__}\n"
     if not (vega.exists() and vega.read_text().startswith(made_by)):  # it takes a second to make
