@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from benchmarks.maps import write
 from benchmarks.maps.erm import settings
 from benchmarks.maps.erm_candidates import simulate
 from benchmarks.maps.erm_off_grid import OFF_GRID, archive, off_grid
@@ -20,7 +21,7 @@ def main(seed: int = 0) -> None:
     results = {at: simulate(at, seed=seed) for at in settings()}
     outside = {case: off_grid(case, seed=seed) for case in OFF_GRID}
     partial = TARGET.with_suffix(".part")
-    partial.write_text(archive(results, outside, seed=seed), encoding="utf8")
+    write(partial, archive(results, outside, seed=seed))
     json.loads(partial.read_text(encoding="utf8"))
     partial.replace(TARGET)
 

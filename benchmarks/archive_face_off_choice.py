@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from benchmarks.maps import write
 from benchmarks.maps.face_off import measure, private_choice, tables
 from benchmarks.maps.face_off_learnt import archive, rows_of
 
@@ -24,7 +25,7 @@ def main(seed: int = 0) -> None:
         if title.endswith(", 5000"):
             private += private_choice(title, problem, seed=seed)
     partial = TARGET.with_suffix(".part")
-    partial.write_text(archive(made, elsewhere, private, seed=seed), encoding="utf-8")
+    write(partial, archive(made, elsewhere, private, seed=seed))
     partial.replace(TARGET)
 
 

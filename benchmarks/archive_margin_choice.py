@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks.maps import write
 from benchmarks.maps.margin import cell, cells
 from benchmarks.maps.margin_off_grid import archive, off_cases, off_grid
 
@@ -48,7 +49,7 @@ def main(seed: int = 0) -> None:
     ]
     text = archive(rows, outside, seed=seed)
     json.loads(text)
-    TARGET.write_text(text, encoding="utf8")
+    write(TARGET, text)
     part.unlink()
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from benchmarks.maps import write
 from benchmarks.maps.projection import CORNERS, TRIALS, corner, facts_of
 from benchmarks.maps.projection_gradients import DESCENTS, archive, cells, descent
 from benchmarks.maps.projection_off_grid import OFF_BUDGETS, OFF_GRID, off_grid
@@ -29,7 +30,7 @@ def main(seed: int = 0) -> None:
     ]
     others = [descent(*at, 5, seed=seed) for at in DESCENTS]
     partial = TARGET.with_suffix(".part")
-    partial.write_text(archive(found, ends, outside, others, seed=seed), encoding="utf8")
+    write(partial, archive(found, ends, outside, others, seed=seed))
     json.loads(partial.read_text(encoding="utf8"))
     partial.replace(TARGET)
 

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from benchmarks.maps import write
 from benchmarks.maps.random_features import TRIALS
 from benchmarks.maps.random_features_off_grid import (
     OFF_EPSILONS,
@@ -33,7 +34,7 @@ def main(seed: int = 0, *, kept: list[dict[str, Any]] | None = None) -> None:
     asked = [(case, epsilon) for case in OFF_GRID for epsilon in OFF_EPSILONS]
     outside = [off_grid(*one, OFF_TRIALS, seed=seed) for one in asked]
     partial = TARGET.with_suffix(".part")
-    partial.write_text(archive(found, outside, seed=seed), encoding="utf8")
+    write(partial, archive(found, outside, seed=seed))
     json.loads(partial.read_text(encoding="utf8"))
     partial.replace(TARGET)
 

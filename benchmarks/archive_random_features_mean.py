@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.maps import write
 from benchmarks.maps.random_features import CORNERS, SHAPES, Law, draw
 from benchmarks.maps.random_features_off_grid import OFF_GRID, records_of
 from dplit import PrivateRandomFeatureRegressor
@@ -144,7 +145,7 @@ def main() -> None:
     lines = [f'"{key}": {json.dumps(value)}' for key, value in head.items()]
     lines.append('"rows": [\n' + ",\n".join(json.dumps(row) for row in made) + "\n]")
     text = "{\n" + ",\n".join(lines) + "\n}\n"
-    TARGET.write_text(text, encoding="utf8")
+    write(TARGET, text)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks.maps import write
 from benchmarks.maps.sketching import DELTA, archive, cell, groups
 from benchmarks.maps.sketching_off_grid import OFF_GRID, off_grid
 
@@ -49,7 +50,7 @@ def main(seed: int = 0) -> None:
         kind: [row for name, *_ in tasks if name.startswith(kind) for row in done[name]]
         for kind in ("cell", "case", "again")
     }
-    TARGET.write_text(archive(*rows.values(), seed=seed), encoding="utf8")
+    write(TARGET, archive(*rows.values(), seed=seed))
     json.loads(TARGET.read_text(encoding="utf8"))
     kept.unlink()
 

@@ -11,6 +11,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from benchmarks.maps import write
 from benchmarks.maps.sketching_planning import cases, rows_of
 from benchmarks.maps.sketching_planning_kept import archive, name_of
 
@@ -31,7 +32,7 @@ def main(seed: int = 0) -> None:
             rows: dict[str, list[Any]] = {"seen": [], "held out": []}
             for of, one, _ in cases():
                 rows[of] += done.get(name_of(of, one._asdict()), [])
-            TARGET.write_text(archive(rows, seed=seed), encoding="utf8")
+            write(TARGET, archive(rows, seed=seed))
 
 
 if __name__ == "__main__":

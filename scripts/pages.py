@@ -63,13 +63,8 @@ def escape(text: Any) -> str:
     return typeset(html.escape(str(text))).replace("$", "&#36;").replace("\\", "&#92;")
 
 
-GREEK = dict(
-    zip(
-        ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "kappa", "lambda", "mu", "rho", "sigma", "tau"],
-        "αβγδεζηθκλμρστ",
-        strict=True,
-    )
-)
+LETTERS = "alpha beta gamma delta epsilon zeta eta theta kappa lambda mu rho sigma tau"
+GREEK = dict(zip(LETTERS.split(), "αβγδεζηθκλμρστ", strict=True))
 SIGNS = {"<=": "≤", ">=": "≥", "^2": "²", "^3": "³", "sqrt": "√", "infinity": "∞"}
 LETTER = re.compile(
     rf"(?<![\w\\])(?:{'|'.join([*GREEK, 'sqrt', 'infinity'])})(?![a-z])|[<>]=|\^[23]\b"

@@ -27,7 +27,6 @@ from dplit.features import RandomFourierFeatures
 from dplit.mechanisms import report_noisy_min
 from dplit.streams import stream
 from dplit_studies.audits.cases import ESTIMATORS
-from tests.estimator_checks import estimator_checks
 
 finite = st.floats(-1e6, 1e6, allow_subnormal=False)
 
@@ -193,23 +192,3 @@ def test_records_that_nobody_can_fit_are_named() -> None:
 def test_a_score_is_not_quoted() -> None:
     with pytest.raises(TypeError, match=r"scores must be an iterable of numbers, got a float$"):
         report_noisy_min(MARK, epsilon=1.0, sensitivity=1.0, rng=np.random.default_rng(0))
-
-
-class Careless(SufficientStatisticsRegressor):
-    """Sets one of its parameters while it is fitted."""
-
-    def fit(self, X: Any, y: Any) -> Careless:
-        super().fit(X, y)
-        self.alpha = 2.0
-        return self
-
-
-def test_scikit_learn_checks_see_a_careless_estimator() -> None:
-    """They assert within scikit-learn; kills a list from which the checks that matter are gone."""
-    careless = Careless(epsilon=1e6, bounds=(-4.0, 4.0), data_norm=5.0)
-    found = [getattr(pair, "values", pair) for pair in estimator_checks([careless]).args[1]]
-    checks = {check.func.__name__: check for _, check in found}
-    assert len(checks) > 30
-    for name in ("check_dont_overwrite_parameters", "check_estimators_overwrite_params"):
-        with pytest.raises(AssertionError, match=r"should not change|changes public attribute"):
-            checks[name](careless)

@@ -24,9 +24,9 @@ def kept(
     *,
     loudness: float = LEAST_LOUDNESS,
     waves: float = LEAST_WAVES,
-) -> dict[str, float]:
-    """Runs that the rule promises and the share of them that missed; and the share of the others
-    that found the groups all the same.
+) -> dict[str, float | None]:
+    """Runs that the rule promises and the share of them that missed, None where it promises
+    nothing; and the share of the others that found the groups all the same.
     """
     inside, outside, kept_inside, kept_outside = 0, 0, 0, 0
     for row in rows:
@@ -38,7 +38,7 @@ def kept(
             kept_outside += sum(found) - sum(found[i] for i in at)
     return {
         "promised": inside,
-        "missed": round(1.0 - kept_inside / max(inside, 1), 4),
+        "missed": round(1.0 - kept_inside / inside, 4) if inside else None,
         "others": outside,
         "found all the same": round(kept_outside / max(outside, 1), 4),
     }

@@ -23,7 +23,6 @@ from dplit._numerics import blocks as feature_blocks
 from dplit._numerics import trigonometry
 from dplit.features import RandomFourierFeatures
 from dplit.streams import stream
-from tests.estimator_checks import estimator_checks
 
 KINDS = ("phased_cosine", "cos_sin", "complex")
 ONE = [[1.0]]
@@ -297,18 +296,6 @@ def test_gram_matrices_never_hold_more_than_a_block(monkeypatch: pytest.MonkeyPa
 
 
 # --- the transformer -------------------------------------------------------------------------
-
-
-@estimator_checks(
-    [
-        RandomFourierFeatures(n_components=20),
-        RandomFourierFeatures(n_components=20, n_jobs=2, normalize=False, dtype="float32"),
-        RandomFourierFeatures(n_components=20, kind="complex"),
-    ]
-)
-def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
-    """Not for cos_sin: the checks set n_components to 1, and half a pair has no norm of one."""
-    check(estimator)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -15,12 +15,6 @@ from hypothesis import given
 from dplit import HatFeatures
 from dplit.features.hats import _hat_basis, _hat_spread
 from dplit.streams import stream
-from tests.estimator_checks import estimator_checks
-
-
-@estimator_checks([HatFeatures(box=(-4.0, 4.0)), HatFeatures(2, box=(-4.0, 4.0))])
-def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
-    check(estimator)
 
 
 def _squares(row: np.ndarray) -> Fraction:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 import math
-import pickle
 
 import numpy as np
 import pytest
@@ -26,7 +24,6 @@ from dplit.mechanisms import gaussian_sigma
 from dplit.papers.erm.gamma_release import gamma_privacy_loss
 from dplit.papers.erm.minimisers import fit_linear
 from dplit.streams import stream
-from tests.estimator_checks import estimator_checks
 
 RELEASES = ("gaussian_process", "gamma", "queries")
 
@@ -44,26 +41,6 @@ HUGE = [
     clone(EASY_CLASSIFIER).set_params(loss="logistic", release="gamma"),
     clone(EASY_CLASSIFIER).set_params(release="queries"),
 ]
-
-
-@estimator_checks(HUGE)
-def test_scikit_learn_checks_at_a_huge_budget(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.filterwarnings("ignore:the noise of a prediction")
-@estimator_checks(
-    [PrivateKernelMachine(bounds=(-4.0, 4.0))],
-    {"check_regressors_train": "200 records at epsilon = 1: the noise exceeds the signal"},
-)
-def test_scikit_learn_checks_at_the_default_budget(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.filterwarnings("ignore:the noise of a prediction")
-@estimator_checks([PrivateKernelClassifier()])
-def test_scikit_learn_checks_of_the_classifier_at_the_default_budget(estimator, check):
-    check(estimator)
 
 
 def _data(n=60, d=2, name="kernel-machine"):
@@ -368,45 +345,6 @@ def test_labels_are_clipped_and_nobody_says_how_many():
     np.testing.assert_array_equal(first.coef_, second.coef_)
     assert first.privacy_statement_ == second.privacy_statement_
     assert vars(first).keys() == vars(second).keys()
-
-
-def test_random_state_decides_what_repeats():
-    X, y = _data()
-    for release in RELEASES:
-        same = [_model(random_state=3, release=release).fit(X, y).coef_ for _ in range(2)]
-        np.testing.assert_array_equal(*same)
-        fresh = [_model(random_state=None, release=release).fit(X, y).coef_ for _ in range(2)]
-        assert (fresh[0] != fresh[1]).all()
-    generator = _model(random_state=np.random.default_rng(3))
-    twins = [clone(generator).fit(X, y).coef_ for _ in range(2)]
-    np.testing.assert_array_equal(*twins)  # clone copies the state, as the docstring says
-
-
-@pytest.mark.parametrize("release", RELEASES)
-def test_only_private_attributes_are_published(release):
-    """Neither records nor support vectors: every size is that of the features."""
-    X, y = _data()
-    common = {
-        "coef_",
-        "delta_",
-        "epsilon_",
-        "frequencies_",
-        "n_features_in_",
-        "neighboring_",
-        "noise_scale_",
-        "privacy_statement_",
-        "regularization_",
-        "sensitivity_",
-    }
-    for model, own in ((_model(), {"intercept_", "bounds_"}), (_classifier(), {"classes_"})):
-        model.set_params(release=release)
-        model.fit(X, y if "bounds_" in own else y > 0)
-        public = {name for name in vars(model) if name.endswith("_")}
-        assert public == common | own
-        assert set(vars(model)) - public == set(inspect.signature(type(model)).parameters)
-        assert model.coef_.shape == (200,)
-        copy = pickle.loads(pickle.dumps(model))
-        np.testing.assert_array_equal(copy.predict(X), model.predict(X))
 
 
 def test_one_record_is_enough():

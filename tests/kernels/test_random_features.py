@@ -33,7 +33,6 @@ from dplit.kernels.ridge_sensitivity import record_sensitivity
 from dplit.mechanisms import Gaussian, gaussian_delta, gaussian_sigma
 from dplit.streams import stream
 from tests.archives import archived
-from tests.estimator_checks import estimator_checks
 
 #: Most tests give a penalty for their own ends, at which predictions are noise, or no width.
 pytestmark = [
@@ -44,19 +43,6 @@ pytestmark = [
 DEFAULT = PrivateRandomFeatureRegressor(bounds=(-4.0, 4.0))
 EASY = clone(DEFAULT).set_params(epsilon=1e6)
 CRUDE = clone(EASY).set_params(sensitivity="crude", box=(-4.0, 4.0))
-
-
-@estimator_checks([EASY, CRUDE])
-def test_scikit_learn_checks_at_a_huge_budget(estimator, check):
-    check(estimator)
-
-
-@estimator_checks(
-    [DEFAULT],
-    {"check_regressors_train": "200 records at epsilon = 1 leave R^2 below the check's 0.5"},
-)
-def test_scikit_learn_checks_at_the_default_budget(estimator, check):
-    check(estimator)
 
 
 def _data(n=60, d=2, name="estimator"):

@@ -20,7 +20,6 @@ from dplit.margins.plans import _default_steps
 from dplit.papers.margin.separable import margin_data
 from dplit.streams import stream
 from dplit_studies.margin.canaries import share_bound
-from tests.estimator_checks import estimator_checks
 
 # scikit-learn's own checks, and audits, fit so few records that the estimator warns of its noise
 pytestmark = pytest.mark.filterwarnings("ignore:the noise of")
@@ -31,25 +30,6 @@ VARIANTS = [
     {"margin": 0.5, "solver": "phased"},
     {"margin": 0.5, "projection": "fast", "n_components": 1},
 ]
-
-
-@estimator_checks(
-    [
-        PrivateMarginClassifier(data_norm=4.0, **budget, **kind)
-        for budget in ({"epsilon": 1e6, "n_steps": 60}, {"n_steps": 20})
-        for kind in VARIANTS[:3]
-    ]
-)
-def test_scikit_learn_checks_at_a_huge_and_the_default_budget(estimator, check):
-    check(estimator)
-
-
-@estimator_checks(
-    [PrivateMarginClassifier(data_norm=4.0, n_steps=20, **VARIANTS[3])],
-    {"check_classifiers_train": "two features are projected to one: a sign of chance"},
-)
-def test_scikit_learn_checks_of_a_projection_at_the_default_budget(estimator, check):
-    check(estimator)
 
 
 def _data(m=2000, d=30, margin=0.4, trial=0):
@@ -208,17 +188,6 @@ def test_audit_through_the_estimator():
         return 2 * norm.ppf(share_bound(shares, confidence=0.9999)) > claimed
 
     assert run_controls(alarm).sound
-
-
-def test_random_state_decides_what_repeats():
-    X, y = _data()
-    same = [_model(random_state=3).fit(X, y).coef_ for _ in range(2)]
-    np.testing.assert_array_equal(*same)
-    fresh = [_model(random_state=None).fit(X, y).coef_ for _ in range(2)]
-    assert (fresh[0] != fresh[1]).all()
-    generator = _model(random_state=np.random.default_rng(3))
-    twins = [clone(generator).fit(X, y).coef_ for _ in range(2)]
-    np.testing.assert_array_equal(*twins)  # clone copies the state, as the docstring says
 
 
 def test_classes_are_sorted_unless_they_are_given():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 from dplit.accounting import gdp_budget, gdp_epsilon
 from dplit.audit import audit_hits, run_controls
@@ -12,25 +11,12 @@ from dplit.margins.balls import Ball
 from dplit.margins.kernel_estimators import PrivateKernelMarginClassifier
 from dplit.margins.plans import plan_descent
 from dplit.streams import stream
-from tests.estimator_checks import estimator_checks
 from tests.margins.planned import weights
 
 # scikit-learn's own checks, and audits, fit so few records that the estimator warns of its noise
 pytestmark = pytest.mark.filterwarnings("ignore:the noise of")
 
 EASY = PrivateKernelMarginClassifier(epsilon=1e6, gamma=0.05, radius=5.0, margin=0.5)
-
-
-@estimator_checks(
-    [
-        EASY,
-        clone(EASY).set_params(n_frequencies=400, n_components=151),
-        clone(EASY).set_params(margin="private"),
-        PrivateKernelMarginClassifier(),
-    ]
-)
-def test_scikit_learn_checks_at_a_huge_and_the_default_budget(estimator, check):
-    check(estimator)
 
 
 def _rings(m=400):

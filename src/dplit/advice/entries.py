@@ -234,7 +234,10 @@ def recommend(
             f"{every['gradients']:.4g} with bounds at three deviations of the responses"
         )
     if not trivial - error >= _USEFUL * facts.snr:
-        reason = f"{words} would do best, and a constant hardly worse{asked}{_outside(facts)}."
+        reason = (
+            f"{words} errs least, {error:.4g}, and a constant {trivial:.4g}: not worth a release"
+        )
+        reason += f"{asked}{_outside(facts)}."
         nothing = ExpectedError(measure, trivial, 0.0, trivial, 1.0)
         return Recommendation(None, reason, _TRIED, nothing)
     reason = f"{words} errs least, {error:.4g}"

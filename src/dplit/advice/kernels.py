@@ -132,7 +132,8 @@ def recommend(
     measure = "squared error of predictions over the variance of the target"
     words = f"Of {len(CANDIDATES)} candidates at equal privacy, {CANDIDATES[first]}"
     if explained < USEFUL:
-        reason = f"{words} would do best, and a constant hardly worse{_others(facts)}"
+        reason = f"{words} would explain most, {explained:.2g} of the target: not worth a release"
+        reason += _others(facts)
         nothing = ExpectedError(measure, 1.0, 0.0, 1.0, 0.0)
         return Recommendation(None, f"{reason}{beyond}.", _TRIED, nothing)
     reason = f"{words} explains most by our map, {explained:.2g} of the target; next is "

@@ -64,7 +64,8 @@ EXERCISES = {
         right=_variance,
         arguments=_interval,
         mistakes={
-            "Nearly: a number has n - 1 distances to others, and the one to itself never moves.": (
+            "Nearly: a number has n - 1 distances to others, and the one to itself never moves. Or "
+            "did you divide by n - 1? The mean of squared distances divides by n.": (
                 lambda low, high, n: (high - low) ** 2 / n
             ),
             "This is the sensitivity of the mean; distances are squared here.": (
@@ -76,9 +77,6 @@ EXERCISES = {
             "n^2.": lambda low, high, n: (high - low) ** 2 * (n - 1) / (2 * n**2),
             "That is the largest variance; the question is how far one number moves it.": (
                 lambda low, high, n: (high - low) ** 2 / 4
-            ),
-            "The mean of squared distances divides by n; by n - 1 one divides an estimate.": (
-                lambda low, high, n: (high - low) ** 2 / (n - 1)
             ),
         },
     ),

@@ -77,7 +77,7 @@ EXERCISES = {
         },
     ),
     "sketching-asked": Exercise(
-        asks="Write a function of alpha and epsilon that returns the budget for who is asked.",
+        asks="Write a function of alpha and epsilon: the budget for those who are asked.",
         right=_base,
         arguments=_share,
         mistakes={
