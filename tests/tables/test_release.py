@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 
 from dplit.audit import ledger
@@ -209,7 +210,11 @@ def test_what_is_loaded_predicts_what_was_fitted(tmp_path: Path, m: TableMechani
     loaded = load_model(released(tmp_path / "r", m, path, 5))
     assert np.array_equal(loaded.predict_file(path), model.predict(X))
     with path.open(newline="") as file:
-        assert np.array_equal(loaded.predict(csv.DictReader(file)), model.predict(X))
+        rows = list(csv.DictReader(file))
+    assert np.array_equal(loaded.predict(iter(rows)), model.predict(X))
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    for kept in (columns, pandas.DataFrame(columns)):  # a table whose names were read as rows
+        assert np.array_equal(loaded.predict(kept), model.predict(X))
     assert loaded.card["epsilon"] == 0.5
 
 

@@ -102,11 +102,13 @@ class ReleasedModel:
         return tuple(name for name, value in model["released"].items() if again[name] != value)
 
     def predict(self, rows: Iterable[Mapping[str, Any]]) -> np.ndarray:
-        """Return the prediction for every row, given as mapping of column to value.
+        """Return the prediction for every row, given as mapping of column to value, or for a table.
 
         Values are read as those of the table were: clipped, filled, unknown categories as the first
         one. A row that lacks a column is refused by the name of the column; a cell may be missing.
         """
+        if isinstance(rows, Mapping) or hasattr(rows, "columns"):
+            return self.predict_file(rows)
         held = [{named(name): value for name, value in row.items()} for row in rows]
         for row in held:
             check_columns_there(list(row), self.facts.columns)
@@ -220,6 +222,10 @@ def load_model(folder: str | os.PathLike[str]) -> ReleasedModel:
         If the release is unfinished, or a file of it is not as it was written, by the checksums
         that card and model have of each other. Who changes both consistently is not noticed: a
         checksum is no signature.
+
+    Examples
+    --------
+    :func:`~dplit.tables.releasing.release` writes such a folder, and its example reads it again.
     """
     place = Path(folder)
     found = {name: (place / name).read_bytes() for name in _FILES if (place / name).exists()}

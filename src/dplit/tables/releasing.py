@@ -116,6 +116,21 @@ def release(
     -------
     dict
         The card.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from dplit import load_model
+    >>> from dplit.tables.facts import load_problem, state_facts
+    >>> table = {"age": [20.0, 40.0, 60.0, 80.0] * 100, "days": [1.0, 2.0, 4.0, 8.0] * 100}
+    >>> bounds = {"age": (0, 100), "days": (0, 10)}
+    >>> facts = state_facts(list(table), target="days", task="regression", bounds=bounds)
+    >>> problem = load_problem(table, facts)
+    >>> with TemporaryDirectory() as place:
+    ...     card = release(problem, facts, "additive", f"{place}/stay", epsilon=1.0, delta=1e-6)
+    ...     days = load_model(f"{place}/stay").predict({"age": [30.0, 70.0]})
+    >>> card["epsilon"], len(days)
+    (1.0, 2)
     """
     found, chosen = mechanism(name, facts.task), _plain(settings or {})
     epsilon, delta = (
