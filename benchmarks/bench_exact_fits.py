@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.base import clone
 
 import dplit
-from dplit.mechanisms import additive
+from dplit.mechanisms import values
 from dplit.streams import stream
 
 REPEATS = 7
@@ -47,7 +47,7 @@ def _float_add(self: Any, value: Any, *, unit: Any = 1.0, rng: Any = None, **_: 
     array = np.asarray(value)
     both, scale = array.dtype.kind == "c", float(self._scale())
     shape = (*array.shape, 2) if both else array.shape
-    draw = rng.normal if isinstance(self, additive.Gaussian) else rng.laplace
+    draw = rng.normal if isinstance(self, values.Gaussian) else rng.laplace
     noise = draw(scale=scale, size=shape)
     return array * float(unit) + (noise.view(complex)[..., 0] if both else noise)
 
@@ -66,9 +66,9 @@ def _float_steps(self: Any, shape: Any, *, rng: Any, **_: Any) -> Callable[[Any]
 def float_noise() -> Iterator[None]:
     """Let normal and Laplace noise be floats inside."""
     with (
-        mock.patch.object(additive._Noise, "add", _float_add),
-        mock.patch.object(additive.Gaussian, "add_symmetric", _float_symmetric),
-        mock.patch.object(additive._Independent, "repeatedly", _float_steps),
+        mock.patch.object(values._Noise, "add", _float_add),
+        mock.patch.object(values.Gaussian, "add_symmetric", _float_symmetric),
+        mock.patch.object(values._Independent, "repeatedly", _float_steps),
     ):
         yield
 

@@ -25,7 +25,7 @@ from dplit._predictors import ComponentsEstimator
 from dplit._records import validated
 from dplit._statements import state_guarantee
 from dplit.mechanisms import gaussian_sigma
-from dplit.mechanisms.additive import Gaussian
+from dplit.mechanisms.values import Gaussian
 
 #: Noise alone passes its expected largest eigenvalue by this many deviations in 3 fits of 100.
 _RISE = 2.65

@@ -11,7 +11,7 @@ import pytest
 from sklearn.base import clone
 
 from dplit.audit import ledger
-from dplit.mechanisms import additive
+from dplit.mechanisms import values
 from dplit_studies.audits.cases import ESTIMATORS
 from dplit_studies.audits.replays import unrelated
 from tests.audit.test_replays import EXACT
@@ -25,7 +25,7 @@ def is_on_grid(noise: Any, unit: Any, released: Any) -> bool:
     parts = np.ascontiguousarray(released).reshape(-1)
     parts = parts.view(float) if parts.dtype.kind == "c" else parts
     scale = noise._scale() / Fraction(unit)
-    steps = np.ldexp(parts / float(unit), -additive._exponent(scale, noise._spread(parts.size)))
+    steps = np.ldexp(parts / float(unit), -values._exponent(scale, noise._spread(parts.size)))
     room = 0.0 if unit == 1 else 2.0**-50 * np.abs(steps)
     return bool((np.abs(steps - np.rint(steps)) <= room).all())
 
@@ -55,11 +55,11 @@ def released_by(model: Any, data: tuple[Any, ...], patch: pytest.MonkeyPatch) ->
 
         return call
 
-    for law in (additive._Noise, additive.Gaussian):
+    for law in (values._Noise, values.Gaussian):
         for name, wrap in (("add", watched), ("add_symmetric", watched)):
             if name in vars(law):
                 patch.setattr(law, name, wrap(getattr(law, name)))
-    patch.setattr(additive._Independent, "repeatedly", repeated(additive._Independent.repeatedly))
+    patch.setattr(values._Independent, "repeatedly", repeated(values._Independent.repeatedly))
     with ledger() as book:
         model.fit(*data)
     draws = sum(draw.steps for draw in book if draw.mechanism in _ADDED)
@@ -87,7 +87,7 @@ def test_planted_float_noise_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
         return np.asarray(value) + rng.normal(scale=float(self.sigma), size=np.shape(value))
 
     rng = np.random.default_rng(0)
-    noise = additive.Gaussian(1.0)
+    noise = values.Gaussian(1.0)
     assert not is_on_grid(noise, 1, floats(noise, rng.normal(size=100)))
     assert is_on_grid(noise, 1, noise.add(rng.normal(size=100), hides="", sensitivity=1.0))
     random_projection = clone(ESTIMATORS["RandomProjectionRegressor"].release)

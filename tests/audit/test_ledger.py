@@ -30,12 +30,12 @@ from dplit.linear import moments, regressors
 from dplit.margins import estimators
 from dplit.margins import plans as margin_plans
 from dplit.mechanisms import (
-    additive,
     exponential_mechanism,
     gaussian,
     gaussian_delta,
     gaussian_sigma,
     report_noisy_min,
+    values,
 )
 from dplit.mechanisms.draws import Draw
 from dplit.papers.margin import gibbs
@@ -851,14 +851,14 @@ def test_a_budget_that_is_not_divided_among_margins(monkeypatch: pytest.MonkeyPa
 
 def test_noise_that_is_used_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     kept: list[np.ndarray] = []
-    plain = additive.independent
+    plain = values.independent
 
     def once(law: Any, count: int, scale: Any, draw: Any) -> Any:
         if not kept:
             kept.append(draw(20))
         return plain(law, count, scale, lambda n: np.resize(kept[0], n))
 
-    monkeypatch.setattr(additive, "independent", once)
+    monkeypatch.setattr(values, "independent", once)
     assert any(
         "numbers were told, 0 were drawn" in x for x in _told("SufficientStatisticsRegressor")
     )
@@ -884,20 +884,20 @@ def test_a_scale_for_the_other_relation(name: str, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("name", ["SufficientStatisticsRegressor", "NoisyGradientRegressor"])
 def test_a_variance_in_the_place_of_a_deviation(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = additive.independent
+    plain = values.independent
 
     def loud(law: Any, count: int, scale: Any, draw: Any) -> Any:
         return plain(law, count, scale * scale / 2**25, draw)
 
-    monkeypatch.setattr(additive, "independent", loud)
+    monkeypatch.setattr(values, "independent", loud)
     assert any("the noise has not the scale" in x for x in _told(name))
 
 
 def test_a_draw_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = additive.independent
+    plain = values.independent
     same = np.full(100, 1 << 60, np.uint64)
     monkeypatch.setattr(
-        additive, "independent", lambda law, n, scale, _: plain(law, n, scale, lambda n: same[:n])
+        values, "independent", lambda law, n, scale, _: plain(law, n, scale, lambda n: same[:n])
     )
     assert any("numbers were told, 0 were drawn" in x for x in _told("PrivateLloyd"))
 
@@ -965,12 +965,12 @@ def test_planted_half_noise_of_a_margin_descent(
     solver: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The noise that is added is not the one that was told."""
-    plain = additive.record_draw
+    plain = values.record_draw
 
     def boast(*args: Any, **facts: Any) -> Any:
         return plain(*args, **facts | {"scale": 2.0 * facts["scale"]})
 
-    monkeypatch.setattr(additive, "record_draw", boast)
+    monkeypatch.setattr(values, "record_draw", boast)
     told = _told("PrivateMarginClassifier", {"solver": solver})
     assert any("the noise has not the scale" in x for x in told)
 

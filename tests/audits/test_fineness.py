@@ -10,7 +10,7 @@ from sklearn import datasets
 from sklearn.base import clone
 
 import dplit
-from dplit.mechanisms import additive
+from dplit.mechanisms import values
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -51,7 +51,7 @@ def test_finer_steps_change_no_prediction(table: str, monkeypatch: pytest.Monkey
         return np.asarray(ask(data[0]), float)
 
     def moved(bits: int) -> float:
-        monkeypatch.setattr(additive, "_SCALE_BITS", bits)
+        monkeypatch.setattr(values, "_SCALE_BITS", bits)
         return float(np.abs(predicted() - usual).max() / np.ptp(usual))
 
     usual = predicted()

@@ -74,7 +74,7 @@ def test_a_second_build_writes_no_page(built: Any) -> None:
         ("requirements.txt", "#", "##", []),
         ("tests/test_alpha.py", "2.0 + 2.0", "1.0 + 3.0", []),
         ("book/intro.md", "Toy", "A toy", []),
-        ("scripts/pages.py", '"""', '"""\n', []),
+        ("book/_ext/dplit_book/shown.py", '"""', '"""\n', []),
     ],
 )
 def test_a_change_makes_exactly_the_chapters_stale_that_depend_on_it(

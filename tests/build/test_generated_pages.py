@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 from bs4 import BeautifulSoup
+from dplit_book import shown as pages
 
 from dplit.notebook.claims import load_registry
-from scripts import pages
 from scripts.files import write_json
 from scripts.layout import Layout, slug_of
 from scripts.marks import MarkedTest

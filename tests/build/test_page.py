@@ -10,10 +10,9 @@ import pytest
 from docutils import nodes
 from docutils.utils import new_document
 from dplit_book import code, page
+from dplit_book.shown import escape
 from pygments import highlight
 from pygments.lexers import PythonLexer
-
-from scripts.pages import escape
 
 
 def box(kind: str, *title: nodes.Node) -> nodes.Element:

@@ -17,7 +17,7 @@ from dplit.margins.plans import (
     descent_step,
     plan_descent,
 )
-from dplit.mechanisms.additive import Gaussian
+from dplit.mechanisms.values import Gaussian
 from dplit.papers.margin.descent import descent_bound, rank_bound
 from dplit.papers.margin.exact_hinge import minimise_hinge
 from dplit.papers.margin.separable import margin_data

@@ -14,7 +14,7 @@ from dplit.margins.duplicates import _single_copy_mu
 from dplit.margins.losses import hinge_sensitivity
 from dplit.margins.phased import _phase
 from dplit.margins.plans import PhasedPlan, _boosting_runs, phased_schedule, plan_boosted
-from dplit.mechanisms.additive import Gaussian
+from dplit.mechanisms.values import Gaussian
 from dplit.papers.margin.descent import boosted_bound, phased_bound
 from dplit.papers.margin.separable import margin_data
 from dplit.streams import stream

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from dplit.audit import ledger
-from dplit.mechanisms import additive, gaussian_epsilon
+from dplit.mechanisms import gaussian_epsilon, values
 from dplit.mechanisms._bits import system_words, words_of
 from dplit.mechanisms._exact import MOST_STEPS, rounded_laplace, rounded_normal
-from dplit.mechanisms.additive import Cube, GammaNorm, Gaussian, Laplace, Polydisc
+from dplit.mechanisms.values import Cube, GammaNorm, Gaussian, Laplace, Polydisc
 from dplit.streams import stream
 
 REAL = [Gaussian(3.0), Laplace(Fraction(10, 3)), GammaNorm(0.25)]
@@ -37,7 +37,7 @@ def rng(name: str = "") -> np.random.Generator:
 
 def step_of(noise: Any, size: int) -> float:
     """The public step of a release of so many real numbers."""
-    return 2.0 ** additive._exponent(noise._scale(), noise._spread(size))
+    return 2.0 ** values._exponent(noise._scale(), noise._spread(size))
 
 
 @pytest.mark.parametrize("noise", COMPLEX, ids=lambda noise: type(noise).__name__)
@@ -81,7 +81,7 @@ def test_every_rational_sum_is_rounded_together_with_its_noise(noise: Any, check
     scale, row = noise._scale(), np.ascontiguousarray(sums).view(np.float64)
     exponent = 0
     fine = noise._variates(size, scale * 2**20, words_of(rng())).all_rounded() * 2.0**-20
-    held = additive._Value(row, exponent)
+    held = values._Value(row, exponent)
     coarse = noise._variates(size, scale, words_of(rng()))
     released = held.plus(coarse.all_rounded(held.offset, check=check))
     assert (np.abs(released - (row + fine)) <= 0.5 + 2.0**-20).all()

@@ -17,7 +17,7 @@ from sklearn.datasets import load_digits
 
 from dplit.audit import ledger
 from dplit.features import orthonormal_blocks
-from dplit.mechanisms import additive, gaussian_epsilon
+from dplit.mechanisms import gaussian_epsilon, values
 from dplit.papers.sketching.quadratic import s4_ascent
 from dplit.sketching.additive_noise import _noise_deviation
 from dplit.sketching.decoders.kmeans_cost import sse
@@ -582,7 +582,7 @@ def test_fit_is_two_calls_from_what_draws(kind, law, monkeypatch) -> None:
     """
     ways: list[list[str]] = []
 
-    add = additive._Noise.add
+    add = values._Noise.add
 
     def told(self, *arguments, **options):
         stack = [f for f in inspect.stack()[1:] if "/src/dplit/" in f.filename]
@@ -590,7 +590,7 @@ def test_fit_is_two_calls_from_what_draws(kind, law, monkeypatch) -> None:
         ways.append([f.function for f in stack if not f.filename.endswith(around)])
         return add(self, *arguments, **options)
 
-    monkeypatch.setattr(additive._Noise, "add", told)
+    monkeypatch.setattr(values._Noise, "add", told)
     place = {"data_norm": 2.0} if kind is CompressivePCA else {"bounds": (-1.0, 1.0)}
     model = kind(1, noise=law, delta=1e-5 if law == "gaussian" else 0.0, random_state=0, **place)
     model.fit(np.random.default_rng(0).uniform(-1, 1, (2000, 2)))

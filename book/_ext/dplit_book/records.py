@@ -1,6 +1,6 @@
 """The directive ``dplit``: what the records of the build say, in the place where it stands.
 
-Its argument names one of :data:`scripts.pages.SHOWN`, and a chapter where that is asked for.
+Its argument names one of :data:`dplit_book.shown.SHOWN`, and a chapter where that is asked for.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
+from dplit_book.shown import SHOWN
 from scripts.files import digest_bytes
 from scripts.layout import Layout
-from scripts.pages import SHOWN
 
 
 class Shown(SphinxDirective):

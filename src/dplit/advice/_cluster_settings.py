@@ -1,4 +1,4 @@
-"""Sketch, Lloyd's steps or nothing: expected errors of private clustering, and advice.
+"""Private clustering at public facts: settings, noise and expected error of each candidate.
 
 The error of k centres is their risk less that of k-means without privacy, over what k-means gains
 on the mean of all records: 0 is as good as without privacy, 1 as bad as one centre. Its laws are

@@ -24,7 +24,7 @@ from dplit._checks import (
 )
 from dplit.mechanisms import gaussian_sigma
 from dplit.mechanisms._bits import check_source
-from dplit.mechanisms.additive import Gaussian, Laplace
+from dplit.mechanisms.values import Gaussian, Laplace
 
 _Noise = Literal["laplace", "gaussian"]
 

@@ -28,7 +28,7 @@ from dplit.entries.projections import (
     useful_correction,
 )
 from dplit.mechanisms import gaussian_epsilon
-from dplit.mechanisms.additive import Gaussian
+from dplit.mechanisms.values import Gaussian
 
 #: Larger budgets get the noise of this one.
 _MOST_BITS = 300.0

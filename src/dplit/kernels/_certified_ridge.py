@@ -20,7 +20,7 @@ from dplit._checks import Array, quiet
 from dplit._numerics.clipping import silenced
 from dplit._numerics.trigonometry import angle_factor, scaled_cosine_and_sine
 from dplit.kernels.ridge_sensitivity import crude_sensitivity, record_sensitivity
-from dplit.mechanisms.additive import Gaussian
+from dplit.mechanisms.values import Gaussian
 
 #: Records whose products are added in one matrix product.
 _ROWS = 2048

@@ -16,7 +16,7 @@ from dplit.kernels.lipschitz import least_squares_stability, lipschitz_stability
 from dplit.kernels.losses import lipschitz_constant
 from dplit.kernels.queries import query_scale
 from dplit.mechanisms import gaussian_sigma
-from dplit.mechanisms.additive import Gaussian, Laplace
+from dplit.mechanisms.values import Gaussian, Laplace
 
 Release = Literal["gaussian_process", "gamma", "queries"]
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from dplit._checks import Array, check_positive, check_real_array, quiet
 from dplit._numerics.rounding import round_down
-from dplit.mechanisms.additive import GammaNorm
+from dplit.mechanisms.values import GammaNorm
 
 
 @quiet

@@ -37,7 +37,7 @@ from dplit.kernels._certified_ridge import (
     public_waves,
 )
 from dplit.mechanisms import gaussian_sigma
-from dplit.mechanisms.additive import Gaussian
+from dplit.mechanisms.values import Gaussian
 
 #: Fewest frequencies by default: more never add noise, and fewer were seen to learn less.
 _FEWEST = 100

@@ -22,7 +22,7 @@ from dplit._numerics.exact import exact_gram, gram_rounding, grid_rows
 from dplit.linear.moments import moment_sensitivity, sufficient_statistics
 from dplit.linear.regressors import ClippedLinearRegressor
 from dplit.mechanisms import gaussian_delta, gaussian_sigma
-from dplit.mechanisms.additive import Gaussian
+from dplit.mechanisms.values import Gaussian
 
 #: Error of an eigenvalue of two data sets by LAPACK, for each column: 8 units in the last place of
 #: the largest eigenvalue, which is at most the number of records, 2^30.

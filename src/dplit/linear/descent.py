@@ -23,7 +23,7 @@ from dplit._numerics.clipping import clamp
 from dplit._numerics.exact import GRAM_BITS, exact_gram, gram_rounding, grid_rows
 from dplit.mechanisms import gaussian_sigma
 from dplit.mechanisms._bits import check_source
-from dplit.mechanisms.additive import Gaussian
+from dplit.mechanisms.values import Gaussian
 
 _Derivative = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
 

@@ -22,7 +22,7 @@ from dplit._checks import (
 from dplit._numerics.exact import exact_gram, gram_rounding, grid_rows, grid_values
 from dplit.mechanisms import gaussian_sigma
 from dplit.mechanisms._bits import check_source
-from dplit.mechanisms.additive import Gaussian
+from dplit.mechanisms.values import Gaussian
 
 
 class Moments(NamedTuple):

@@ -9,8 +9,8 @@ import numpy as np
 
 from dplit._checks import Array, quiet
 from dplit.margins.plans import DescentPlan, PhasedPlan
-from dplit.mechanisms.additive import Gaussian
 from dplit.mechanisms.draws import record_draw
+from dplit.mechanisms.values import Gaussian
 
 #: Entries of the records that one step of descent meets at a time: a megabyte, for the cache.
 _PIECE = 1 << 17

@@ -9,8 +9,8 @@ from dplit._checks import Array, check_integer, check_rng, quiet
 from dplit.margins._slopes import _check_shape
 from dplit.margins.balls import _gridded_records
 from dplit.margins.plans import _UNIT, PhasedPlan
-from dplit.mechanisms.additive import Gaussian
 from dplit.mechanisms.draws import record_draw
+from dplit.mechanisms.values import Gaussian
 
 
 def _moved(gradient: float, step: float, size: float, k: int, count: int) -> float:

@@ -8,7 +8,6 @@ be published.  The samplers that end in ``_noise`` draw floating-point noise, fo
 
 from __future__ import annotations
 
-from dplit.mechanisms.additive import Cube, GammaNorm, Gaussian, Laplace, Polydisc
 from dplit.mechanisms.gaussian import (
     classical_gaussian_sigma,
     gaussian_delta,
@@ -28,6 +27,7 @@ from dplit.mechanisms.selection import (
     generalized_exponential_mechanism,
     report_noisy_min,
 )
+from dplit.mechanisms.values import Cube, GammaNorm, Gaussian, Laplace, Polydisc
 
 __all__ = [
     "Cube",

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from dplit._base import spawn_generators
 from dplit._checks import check_choice, check_finite_array, check_positive, check_rng, quiet
 from dplit._numerics.clipping import clamp
-from dplit.mechanisms.additive import Gaussian, Laplace
+from dplit.mechanisms.values import Gaussian, Laplace
 from dplit.sketching.plans import ReleasePlan
 from dplit.sketching.sensitivity import NoiseKind, noise_variance
 from dplit.sketching.sketches import Sketch, SketchMap, _exact_part, merge_all

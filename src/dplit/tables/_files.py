@@ -1,4 +1,4 @@
-"""Records from folders of Parquet files, dask and tables in memory, some rows at a time.
+"""Parts of a source that may be read at once: row groups of Parquet files, frames, dask.
 
 A part of a source is read where its work is done, by the columns that are named and no others, and
 no more than a batch of it is in memory. Nothing that is said of a refused column quotes a value,
