@@ -1,7 +1,8 @@
 """Make the book's environment: a venv with the hashed lock and this package, whole or not at all.
 
 Runs under the system's Python, so it uses the standard library only. The marker that says that the
-environment is whole holds the digest of what it was made from, and is written last.
+environment is whole holds the digest of what it was made from, and is written last. uv would be
+faster, but a machine that has pip alone would have to install it first.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Notebook pairs: ``<slug>.md`` is the source, ``<slug>.ipynb`` is made from it alone."""
+"""Notebook pairs: ``<slug>.md`` is the source, ``<slug>.ipynb`` is made from it alone.
+
+jupytext reads and writes both. Its own ``--sync`` was tried: an .ipynb that it makes has new ids of
+cells each time, so that two clones differ; it takes whichever file is newer, which a clone does not
+know; and it has no word for the folds of a page.
+"""
 
 from __future__ import annotations
 

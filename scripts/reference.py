@@ -1,4 +1,8 @@
-"""The pages of the package: one for each public module; which claims it bears Sphinx adds."""
+"""The pages of the package: one for each public module; which claims it bears Sphinx adds.
+
+autosummary lists them. Its recursive stubs were weighed: they give a page to a room's face and to
+the module in which a name is at home, so that most names would have two.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Look at the built site as a reader does: in a browser, at two widths, light and dark.
 
 axe-core was weighed: roles and names are its subject, and it is run by hand before a release; cut
-labels, raw TeX, dead anchors, requests to elsewhere and what moves are not.
+labels, raw TeX, dead anchors, requests to elsewhere and what moves are not. pytest-playwright gives
+a page to each test; here one browser, the system's, serves all, and `make pdf` as well.
 """
 
 from __future__ import annotations

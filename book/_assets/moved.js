@@ -1,4 +1,5 @@
 // A lesson stands where its supplement stood before: an anchor that the lesson lacks leads there.
+// (sphinxext-rediraffe leads from page to page; the pages are the same, and a server never sees an anchor.)
 (() => {
   "use strict";
   const lead = () => {

@@ -122,7 +122,7 @@ def test_falling_and_negative_chains_have_shares_of_the_largest(shown: list[Any]
 
 def test_the_page_of_losses_is_sorted_by_what_could_be_won(shown: list[Any]) -> None:
     """Kills a page that shows equalities, or the least loss first."""
-    from scripts import pages
+    from dplit_book import shown as pages
 
     running_proof(RISING, "= <=", **ABOUT)
     running_proof({**RISING, "(b)": [10.0, 20.0, 1.0]}, "= <=", **{**ABOUT, "name": "worse"})

@@ -158,6 +158,9 @@ FAULTS = {
     "a number that has lost its digits": r"(?<![\d.])-?0\.0{4,}(?!\d)",
     "not a number": r"(?i)(?<![\w-])(?:nan|inf)(?![\w-])",
     "odds in floating point": r"\bonce in \d[\d.]*e\+",
+    "a chance that has lost its digits": r"\b(?:probability|loudness)(?: of)? 0\.0+(?!\d)",
+    "thousands that run together": r"(?<![\d.,+=e-])\d{5,}(?= [a-z]+s\b)",
+    "a plain number in floating point": r"\b\d\.\d+e\+0[1-5]\b",
 }
 _NUMBER = r"(-?\d[\d,]*\.?\d*(?:e[+-]?\d+)?)"
 
@@ -280,6 +283,9 @@ def faults(slug: str, told: str) -> list[str]:
         "a scale of 0.0000",
         "it costs nan",
         "once in 1.97e+10",
+        "two or more with probability 0.000",
+        "the curve of 100000 patients",
+        "5 releases need 1.273e+04 each",
     ],
 )
 def test_a_fault_of_the_page_is_seen(text: str) -> None:
@@ -301,6 +307,9 @@ def test_a_fault_of_the_page_is_seen(text: str) -> None:
         "once in 97",
         "delta 1e-06",
         "1 across",
+        "probability 0.005",
+        "1,000 patients of 100,000",
+        "2.5e+06 in all",
     ],
 )
 def test_a_plain_page_has_no_faults(text: str) -> None:

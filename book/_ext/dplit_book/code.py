@@ -1,4 +1,8 @@
-"""Code of a page: names of the package lead to their entries, and what has no colour is text."""
+"""Code of a page: names of the package lead to their entries, and what has no colour is text.
+
+sphinx-codeautolink was weighed: it rewrites the HTML once it is written, and links every occurrence
+of a name, where a page has room for the first in each block.
+"""
 
 from __future__ import annotations
 

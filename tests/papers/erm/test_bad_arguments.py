@@ -155,7 +155,7 @@ TOGETHER = [
     ("leaks.audit_leak", {"n_components": 1}, "n_components must be at least 2"),
     ("leaks.best_direction", {"root": np.eye(3)}, "root must have 2 rows"),
     ("leaks.feature_root", {"n_components": 3}, "n_components must be even"),
-    ("leaks.hinge_pair", {"regularization": 0.4}, "regularization must be at least 0.5"),
+    ("leaks.kernel_hinge_pair", {"regularization": 0.4}, "regularization must be at least 0.5"),
     ("attacks.reconstruct_record", {"answers": [1.0]}, "answers must be two or more, one per"),
     ("attacks.reconstruct_record", {"points": [[0.0, 0.0]]}, "answers must be two or more, one"),
     ("attacks.reconstruct_record", {"known_labels": [1.0]}, "known records and box must fit to 2"),
