@@ -40,12 +40,8 @@ from tests.estimator_checks import estimator_checks
 
 # scikit-learn's checks fit so few records that the estimators warn of their noise
 pytestmark = [
-    pytest.mark.filterwarnings("ignore:.* are too few for this budget"),
-    pytest.mark.filterwarnings("ignore:the noise of"),
-    pytest.mark.filterwarnings("ignore:PrivatePCA. noise of"),
+    pytest.mark.filterwarnings("ignore::dplit.NoiseWarning"),
     pytest.mark.filterwarnings("ignore:no width of the kernel"),
-    pytest.mark.filterwarnings("ignore:at a margin of"),
-    pytest.mark.filterwarnings("ignore:.*the noise of standard deviation"),
 ]
 _NORM: dict[str, Any] = {"data_norm": 4.0}
 _ENDS: dict[str, Any] = {"bounds": (-4.0, 4.0)}

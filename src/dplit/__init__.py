@@ -13,6 +13,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "_checks": ("NoiseWarning",),
     "accounting": ("noise_multiplier", "sampled_gaussian_sigma", "zcdp_epsilon", "zcdp_rho"),
     "additive": ("PrivateAdditiveClassifier", "PrivateAdditiveRegressor"),
     "advice.tables": ("recommend",),

@@ -1,5 +1,6 @@
 __version__: str
 
+from dplit._checks import NoiseWarning as NoiseWarning
 from dplit.accounting import noise_multiplier as noise_multiplier
 from dplit.accounting import sampled_gaussian_sigma as sampled_gaussian_sigma
 from dplit.accounting import zcdp_epsilon as zcdp_epsilon

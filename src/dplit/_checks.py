@@ -155,12 +155,21 @@ def check_rng(rng: object) -> np.random.Generator:
     return rng
 
 
-def warn_caller(message: str) -> None:
+class NoiseWarning(UserWarning):
+    """Public numbers say that the noise drowns what is learnt: expect no better than a constant."""
+
+
+def warn_of_noise(message: str) -> None:
+    """Warn that the noise drowns what is learnt; a function of public numbers or of releases."""
+    warn_caller(message, NoiseWarning)
+
+
+def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn of public numbers, at the line that called the package, through whatever is between."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in _WITHIN:
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, UserWarning, stacklevel=level)
+    warnings.warn(message, category, stacklevel=level)
 
 
 #: Where a call of the package still is: decorators of NumPy and Python, pipelines.

@@ -36,7 +36,7 @@ from dplit.linear.objective_classifier import (
     ObjectivePerturbationClassifier,
     objective_default_penalty,
 )
-from dplit.linear.regressors import NoisyGradientRegressor, warn_of_noise
+from dplit.linear.regressors import NoisyGradientRegressor, warn_of_few
 from dplit.mechanisms import gaussian_sigma
 
 #: Knots of a column by default: more change no score on our tables, at most budgets.
@@ -346,7 +346,7 @@ class PrivateAdditiveRegressor(
             length=_LENGTH, n_records=n, noise=noise, spread=spread, clips=_CLIPS, ample=_AMPLE
         )
         if time < max(_SHORTEST, 4.0 / clip):
-            warn_of_noise(f"{n} records with {len(self._map.groups)} shapes")
+            warn_of_few(f"{n} records with {len(self._map.groups)} shapes")
         return Schedule(clip, *paced(time, rate=_RATE), n, self.neighboring)
 
     def _bands(self, scale: float, plan: Schedule) -> list[Array]:

@@ -18,7 +18,7 @@ from dplit._checks import (
     check_neighboring,
     check_probability,
     quiet,
-    warn_caller,
+    warn_of_noise,
 )
 from dplit._numerics.exact import exact_gram, gram_rounding, grid_rows
 from dplit._predictors import ComponentsEstimator
@@ -151,7 +151,7 @@ class PrivatePCA(ComponentsEstimator):
         self.components_ = rows * signs[:, None]
         self._n_features_out = k
         if values[-1] <= self.sigma_ * (math.sqrt(2.0 * len(values)) + _RISE):
-            warn_caller(
+            warn_of_noise(
                 f"PrivatePCA: noise of standard deviation {self.sigma_:.3g} hides the second "
                 f"moments in {len(values)} dimensions; the components may be no better than any "
                 "others. More records or a larger epsilon would help"

@@ -12,7 +12,7 @@ from sklearn.cluster import KMeans
 
 from dplit._base import RandomState, noise_source, spawn_generators, whole
 from dplit._bounds import check_box
-from dplit._checks import Neighboring, check_integer, quiet, warn_caller
+from dplit._checks import Neighboring, check_integer, quiet, warn_of_noise
 from dplit._predictors import CenterEstimator
 from dplit._records import validated
 from dplit._statements import state_guarantee
@@ -150,7 +150,7 @@ class PrivateLloyd(CenterEstimator):
         self.cluster_centers_ = box.data(merged)
         noisiest = run.noise.sum_scale * math.sqrt(len(run.counts) / k)
         if noisiest > 0.5 * max(float(self.counts_.mean()), 0.0):
-            warn_caller(
+            warn_of_noise(
                 "the noise of the centres is of the size of the box: too few records for "
                 f"{k} clusters of {d} coordinates at epsilon={self.epsilon:g}"
             )

@@ -23,7 +23,7 @@ from dplit._checks import (
     check_probability,
     check_scale,
     quiet,
-    warn_caller,
+    warn_of_noise,
 )
 from dplit._numerics.clipping import clamp
 from dplit._numerics.rows import cos_sin_rows
@@ -150,7 +150,7 @@ class _KernelMachine(BaseEstimator):  # type: ignore[misc]
         penalty = default_regularization(plan)
         noise = _expected_noise(penalty, plan)
         if noise > _DROWNED[self.loss]:
-            warn_caller(
+            warn_of_noise(
                 f"the noise of a prediction has a standard deviation of {noise:.2g}, for labels in "
                 f"[-1, 1], with {n_records} records and epsilon={self.epsilon:g}: a constant may "
                 "predict as well (only public numbers say so)"

@@ -21,6 +21,7 @@ from dplit._checks import (
     check_scale,
     quiet,
     warn_caller,
+    warn_of_noise,
 )
 from dplit._predictors import feature_scores
 from dplit._records import labelled_records
@@ -302,7 +303,7 @@ class PrivateRandomFeatureRegressor(
         )
         state_guarantee(self, self.epsilon, self.delta, self.neighboring, change)
         if sigma**2 > LABEL_VARIANCE:
-            warn_caller(
+            warn_of_noise(
                 f"the noise of a prediction has a standard deviation of {sigma:.2g} times half the "
                 "width of the label bounds: a constant predicts better; take a larger alpha "
                 "(None chooses one), a larger epsilon or more records"

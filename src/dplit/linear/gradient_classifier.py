@@ -19,7 +19,7 @@ from dplit._checks import (
     check_probability,
     check_scale,
     quiet,
-    warn_caller,
+    warn_of_noise,
 )
 from dplit._numerics.clipping import clip_rows, lifted, lowered, silenced
 from dplit._records import classified_records, fitted_records
@@ -252,7 +252,7 @@ class NoisyGradientClassifier(
             steps = check_integer("steps", self.steps)
             return Schedule(clip, steps, rate, 0.0, n, self.neighboring)
         if time < _SHORTEST:
-            warn_caller(
+            warn_of_noise(
                 f"{n} records with {len(spread)} coefficients in each of {k} classes are too few "
                 "for this budget: accuracy may be no better than the majority class"
             )

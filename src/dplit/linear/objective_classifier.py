@@ -19,7 +19,7 @@ from dplit._checks import (
     check_integer,
     check_scale,
     quiet,
-    warn_caller,
+    warn_of_noise,
 )
 from dplit._numerics.clipping import clip_rows, lifted, lowered, silenced
 from dplit._predictors import ClippedLinearClassifier, signs_of
@@ -358,7 +358,7 @@ def _warn_if_noise_rules(
     length = dimension / noise if delta == 0.0 else noise * math.sqrt(dimension)
     longest = n_records * (0.5 if loss == "logistic" else 1.0)
     if longest < _LOUD * length:
-        warn_caller(
+        warn_of_noise(
             f"the noise of {n_records} records in {dimension} dimensions at epsilon={epsilon:g} is "
             f"{length / longest:.2g} times as long as the longest possible gradient: accuracy may "
             "be no better than the majority class"

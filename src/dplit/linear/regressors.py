@@ -21,7 +21,7 @@ from dplit._checks import (
     check_positive,
     check_scale,
     quiet,
-    warn_caller,
+    warn_of_noise,
 )
 from dplit._numerics.clipping import clip_rows, silenced
 from dplit._predictors import LinearRegressor
@@ -226,7 +226,7 @@ class SufficientStatisticsRegressor(ClippedLinearRegressor):
             moments = replace(moments, alpha=alpha, coef=moments.solve(alpha=alpha))
             weight = float(moments.gram[-1, -1])  # half the number of records, with noise
             if self.fit_intercept and weight < LEAST_WEIGHT * alpha:
-                warn_of_noise(f"about {max(2 * weight, 0):.0f} records (released with noise)")
+                warn_of_few(f"about {max(2 * weight, 0):.0f} records (released with noise)")
         return self._publish(moments)
 
     def _unit_penalty(self) -> float | None:
@@ -393,9 +393,12 @@ class NoisyGradientRegressor(ClippedLinearRegressor):
             return clip, self.steps
         time = reach / clip
         if time < max(_SHORTEST, 4.0 / clip):
-            warn_of_noise(f"{n} records with {d} coefficients")
+            warn_of_few(f"{n} records with {d} coefficients")
         return clip, min(max(math.ceil(time / rate), 1), _MOST_STEPS)
 
 
-def warn_of_noise(what: str) -> None:
-    warn_caller(f"{what} are too few for this budget: expect predictions no better than a constant")
+def warn_of_few(what: str) -> None:
+    """Warn that so many records learn no more than a constant."""
+    warn_of_noise(
+        f"{what} are too few for this budget: expect predictions no better than a constant"
+    )

@@ -20,7 +20,7 @@ from dplit._checks import (
     check_probability,
     check_scale,
     quiet,
-    warn_caller,
+    warn_of_noise,
 )
 from dplit._numerics.clipping import clip_rows, silenced
 from dplit._predictors import ClippedLinearClassifier, signs_of
@@ -62,7 +62,7 @@ def _warn_if_noise_rules(
     mu = gdp_budget(epsilon=epsilon, delta=delta)
     ratio = _signal_to_noise(n_samples=n_samples, noise_dimension=noise_dimension, mu=mu)
     if ratio < _LOUD:
-        warn_caller(
+        warn_of_noise(
             f"the noise of {n_samples} records in {noise_dimension} dimensions at "
             f"epsilon={epsilon:g} is {1 / ratio:.2g} times as long as the longest possible "
             "gradient: accuracy may be no better than the majority class"

@@ -37,7 +37,7 @@ from dplit._checks import (
     check_probability,
     check_scale,
     quiet,
-    warn_caller,
+    warn_of_noise,
 )
 from dplit._numerics.clipping import clip_rows, lifted, lowered, silenced
 from dplit._predictors import ClippedLinearClassifier, signs_of
@@ -355,7 +355,7 @@ def _warn_if_margins_drown(
     noise = 2.0 * _half_length(k, epsilon, delta) / math.sqrt(k) / m
     signs = rho / math.sqrt(k) if projected else 0.0
     if max(noise, signs) > rho**2:
-        warn_caller(
+        warn_of_noise(
             f"at a margin of {rho:.3g} of the norm the mean record tells {rho**2:.2g} of a unit "
             f"record, the noise of {m} records in {k} dimensions at epsilon={epsilon:g} moves it "
             f"by {noise:.2g}, the projection by {signs:.2g}: accuracy may be no better than the "

@@ -23,7 +23,7 @@ from dplit._checks import (
     check_neighboring,
     check_probability,
     quiet,
-    warn_caller,
+    warn_of_noise,
 )
 from dplit._numerics.clipping import clip_rows
 from dplit._predictors import CenterEstimator, ComponentsEstimator
@@ -207,7 +207,7 @@ class _SketchEstimator(BaseEstimator):  # type: ignore[misc]
 def _warn_hidden(model: object, released: Sketch, what: str, then: str) -> None:
     """Warn that the noise hides something; a function of the released sketch."""
     d, m = released.map.frequencies.shape
-    warn_caller(
+    warn_of_noise(
         f"{type(model).__name__}: the noise of standard deviation {_noise_deviation(released):.3g} "
         f"on each of {m} frequencies hides {what} in {d} dimensions; {then}. More records, a "
         "larger epsilon, fewer components or frequencies, or Gaussian noise with a delta would help"
@@ -502,7 +502,7 @@ class CompressivePCA(ComponentsEstimator, _SketchEstimator):
         count = 1.0 if released.count is None else max(float(released.count), 1.0)
         unit, exponent = _unit_scale(released.sum)
         found = compressive_pca(unit, released.map.frequencies, self.n_components, rng=rng)
-        self._warn_of_noise(released, float(found.eigenvalues[0]), exponent)
+        self._warn_if_hidden(released, float(found.eigenvalues[0]), exponent)
         self.components_ = found.components.T.copy()
         with np.errstate(over="ignore"):
             moments = np.ldexp(found.eigenvalues / count, exponent) * norm * norm
@@ -510,7 +510,7 @@ class CompressivePCA(ComponentsEstimator, _SketchEstimator):
         self._n_features_out = len(self.components_)
         return self
 
-    def _warn_of_noise(self, released: Sketch, largest: float, exponent: int) -> None:
+    def _warn_if_hidden(self, released: Sketch, largest: float, exponent: int) -> None:
         r"""Warn if the largest eigenvalue, of the sketch times ``2^-exponent``, may be noise alone.
 
         Of m unit vectors in dimension d, noise of deviation s on the sketch makes an eigenvalue of

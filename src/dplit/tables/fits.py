@@ -26,7 +26,7 @@ from dplit.linear.regressors import (
     NOISE_SHARE,
     ClippedLinearRegressor,
     SufficientStatisticsRegressor,
-    warn_of_noise,
+    warn_of_few,
 )
 from dplit.mechanisms import gaussian_sigma
 from dplit.tables.grids import MomentGrid, Summary, SummaryFacts
@@ -78,7 +78,7 @@ def _fit_moments(model: SufficientStatisticsRegressor, summary: Summary) -> Priv
     )
     weight = float(moments.gram[-1, -1])
     if given is None and model.fit_intercept and weight < LEAST_WEIGHT * moments.alpha:
-        warn_of_noise(f"about {max(2 * weight, 0):.0f} records (released with noise)")
+        warn_of_few(f"about {max(2 * weight, 0):.0f} records (released with noise)")
     return moments
 
 
