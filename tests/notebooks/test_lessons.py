@@ -72,7 +72,7 @@ def unseeded(source: str) -> list[str]:
     drawing = {
         name
         for name in dir(dplit)
-        if isinstance(getattr(dplit, name), type)
+        if hasattr(getattr(dplit, name), "fit")
         and "random_state" in inspect.signature(getattr(dplit, name)).parameters
     }
     seeded = {
