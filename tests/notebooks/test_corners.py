@@ -160,7 +160,6 @@ FAULTS = {
     "odds in floating point": r"\bonce in \d[\d.]*e\+",
     "a chance that has lost its digits": r"\b(?:probability|loudness)(?: of)? 0\.0+(?!\d)",
     "thousands that run together": r"(?<![\d.,+=e-])\d{5,}(?= [a-z]+s\b)",
-    "a plain number in floating point": r"\b\d\.\d+e\+0[1-5]\b",
 }
 _NUMBER = r"(-?\d[\d,]*\.?\d*(?:e[+-]?\d+)?)"
 
@@ -199,7 +198,7 @@ PAIRS = [
     Pair(
         "",
         rf"\bdelta(?: of)? {_NUMBER}([^\n]*no promise)?",
-        lambda d, warned: _value(d) < 1 or bool(warned),
+        lambda d, warned: _value(d) <= 1 or bool(warned),
         "delta 1.8 (1 or more: no promise at all)",
         "delta 1.8e+39",
     ),
@@ -285,7 +284,6 @@ def faults(slug: str, told: str) -> list[str]:
         "once in 1.97e+10",
         "two or more with probability 0.000",
         "the curve of 100000 patients",
-        "5 releases need 1.273e+04 each",
     ],
 )
 def test_a_fault_of_the_page_is_seen(text: str) -> None:
@@ -309,7 +307,6 @@ def test_a_fault_of_the_page_is_seen(text: str) -> None:
         "1 across",
         "probability 0.005",
         "1,000 patients of 100,000",
-        "2.5e+06 in all",
     ],
 )
 def test_a_plain_page_has_no_faults(text: str) -> None:
