@@ -60,11 +60,11 @@ NONSENSE = {
 }
 
 
-@pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("kind", NONSENSE)
-def test_nonsense_gets_a_clear_sentence(name: str, kind: str) -> None:
+def test_nonsense_gets_a_clear_sentence(kind: str) -> None:
+    """By one exercise: all are judged by one function."""
     answer, verdict, words = NONSENSE[kind]
-    told = judged(name, answer)
+    told = judged(next(iter(ALL)), answer)
     assert told[0] == verdict
     assert words in told[1]
 
