@@ -114,5 +114,5 @@ def test_moments_are_heard_above_the_level_of_noise(share: float) -> None:
     model = CompressivePCA(n_components=1)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        model._warn_of_noise(released, share * level, 0)
+        model._warn_if_hidden(released, share * level, 0)
     assert len(told) == (share < 1)
