@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import math
+from pathlib import Path
 from typing import Any
 
 import nbformat
 import numpy as np
 import pytest
 
+from benchmarks.maps import write
 from benchmarks.maps.sketching_planning import LEVELS, cases, greedy_decode
 from benchmarks.maps.sketching_planning_kept import kept, name_of, promised, summary
 from dplit.advice.clusters import recommend
@@ -140,3 +143,11 @@ def test_where_the_rule_fails_is_what_the_docstring_says() -> None:
     assert told["by law"]["breast cancer"]["missed"] > 0.5
     rest = {law: one["missed"] for law, one in told["by law"].items() if one["promised"]}
     assert max(rest[law] for law in rest.keys() - {"corner", "breast cancer"}) < 0.12
+
+
+def test_a_map_says_when_it_was_measured(tmp_path: Path) -> None:
+    """Kills an archive without a day or a commit, and an entry that is lost beside them."""
+    write(tmp_path / "map.json", '{\n"seed": 0,\n"rows": []\n}\n')
+    told = json.loads((tmp_path / "map.json").read_text("utf-8"))
+    assert {"date", "commit", "versions", "seconds"} <= told.pop("measured").keys()
+    assert told == {"seed": 0, "rows": []}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 from bs4 import BeautifulSoup
 from dplit_book import shown as pages
+from dplit_book import typeface
 
 from dplit.notebook.claims import load_registry
 from scripts.files import write_json
@@ -352,3 +354,28 @@ def test_archived_benchmarks_are_shown_with_date_and_machine(layout: Layout) -> 
     assert "archived on 2026-01-02 (two cores)" in text
     for aim in ("7", "9.5 (missed)", ""):
         assert f"| **map**: a against b | 0.5 | 4 | 8 | {aim} |" in text
+
+
+def test_spelled_letters_and_signs_of_a_note_are_set_and_names_of_functions_stay() -> None:
+    """Kills a letter within a word or a name, and a note that is no longer escaped."""
+    told = pages.signs("lambda <= (1 + kappa/2)^2 < infinity; release_epsilon, beta-ball, betas")
+    assert told == "λ ≤ (1 + κ/2)² &lt; ∞; release_epsilon, β-ball, betas"
+    row = pages.index([record("erm-a", "gap", note="at least sqrt(epsilon)")], PACKAGE)
+    assert "at least √(ε)" in row
+
+
+def test_the_faces_that_the_style_names_are_those_that_are_written(tmp_path: Path) -> None:
+    """Kills a face that is not there, a letter that notes need, and a clock in a file."""
+    from fontTools.ttLib import TTFont
+
+    typeface.write(tmp_path)
+    style = (Path(__file__).parents[2] / "book" / "_assets" / "book.css").read_text("utf-8")
+    assert sorted(re.findall(r'url\("([\w-]+\.woff)"\)', style)) == sorted(os.listdir(tmp_path))
+    for file in tmp_path.iterdir():
+        with TTFont(file) as font:
+            assert {ord(letter) for letter in "aZé–ελσ≤√∞²"} <= set(font.getBestCmap())
+    first = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    for file in tmp_path.iterdir():
+        file.unlink()
+    typeface.write(tmp_path)
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == first

@@ -63,10 +63,10 @@ def escape(text: Any) -> str:
     return typeset(html.escape(str(text))).replace("$", "&#36;").replace("\\", "&#92;")
 
 
-LETTERS = "alpha beta gamma delta epsilon zeta eta theta kappa lambda mu rho sigma tau"
-GREEK = dict(zip(LETTERS.split(), "αβγδεζηθκλμρστ", strict=True))
+SPELLED = "alpha beta gamma delta epsilon zeta eta theta kappa lambda mu rho sigma tau"
+GREEK = dict(zip(SPELLED.split(), "αβγδεζηθκλμρστ", strict=True))
 SIGNS = {"<=": "≤", ">=": "≥", "^2": "²", "^3": "³", "sqrt": "√", "infinity": "∞"}
-LETTER = re.compile(
+SPELLING = re.compile(
     rf"(?<![\w\\])(?:{'|'.join([*GREEK, 'sqrt', 'infinity'])})(?![a-z])|[<>]=|\^[23]\b"
 )
 
@@ -77,7 +77,7 @@ def signs(text: Any) -> str:
     >>> signs("lambda <= (1 + kappa/2)^2, not release_epsilon")
     'λ ≤ (1 + κ/2)², not release_epsilon'
     """
-    return escape(LETTER.sub(lambda m: (GREEK | SIGNS)[m[0]], str(text)))
+    return escape(SPELLING.sub(lambda m: (GREEK | SIGNS)[m[0]], str(text)))
 
 
 def paper(slug: str) -> str:
