@@ -301,7 +301,7 @@ def release(
         Under "replace_one" the number of records is public; under "add_remove" a mechanism must be
         named, since the rule reads that number.
     budget : str, path or Budget, optional
-        A :class:`~dplit.accounting.budget.Budget` on disk, or its file, which pays: the release is
+        A :class:`~dplit.accounting.Budget` on disk, or its file, which pays: the release is
         refused where its cap would be passed. Budgets that are open pay as well.
     table, stated_by, intended_use : str, optional
         For the card: the name of the table (that of the file is not told, since it may say
