@@ -28,7 +28,7 @@ from dplit._predictors import BATCH
 from dplit._records import classified_records, fitted_records, labelled_records
 from dplit._statements import only_replacement, state_guarantee
 from dplit.features.hats import HatMap
-from dplit.linear._schedules import descent_schedule, paced
+from dplit.linear._schedules import descent_schedule, longest_time, paced
 from dplit.linear.descent import Schedule, descend, public_number
 from dplit.linear.gradient_classifier import NoisyGradientClassifier, softmax
 from dplit.linear.objective import SmoothLoss, objective_noise
@@ -58,10 +58,13 @@ _LENGTH = 4.0
 
 _RATE = 1.8
 
-#: Least and largest clipping norms, and the time beyond which the budget raises them.
+#: Least and usual clipping norms, and the time beyond which the budget raises them.
 _CLIPS = (0.1, 0.5)
 
 _AMPLE = 800.0
+
+#: Clipping norm that clips nothing between label bounds, for budgets that have no other use.
+_MOST_CLIP = 2.0
 
 #: Shortest time that learns, as for NoisyGradientRegressor.
 _SHORTEST = 16.0
@@ -252,7 +255,9 @@ class PrivateAdditiveRegressor(
     nothing, so that 8 knots are the default at every budget. C is 0.1, and up to 0.5 where the
     budget allows a time of 800. Steps have length 1.8 (the loss has curvature at most 1) and are at
     most 300: a longer time has momentum (Polyak's heavy ball), made of released sums alone, and is
-    at most 10,125. The noise is exact (:mod:`dplit.mechanisms`).
+    at most 10,125. What a budget has left beyond that goes into a C up to 2, which clips nothing:
+    smaller ones pull predictions of a skewed label towards its median. The noise is exact
+    (:mod:`dplit.mechanisms`).
 
     Examples
     --------
@@ -346,7 +351,14 @@ class PrivateAdditiveRegressor(
         noise = gaussian_sigma(epsilon=self.epsilon, delta=self.delta, sensitivity=moved)
         spread = self._spread()
         clip, time = descent_schedule(
-            length=_LENGTH, n_records=n, noise=noise, spread=spread, clips=_CLIPS, ample=_AMPLE
+            length=_LENGTH,
+            n_records=n,
+            noise=noise,
+            spread=spread,
+            clips=_CLIPS,
+            ample=_AMPLE,
+            longest=longest_time(_RATE),
+            most=_MOST_CLIP,
         )
         if time < max(_SHORTEST, 4.0 / clip):
             warn_of_few(f"{n} records with {len(self._map.groups)} shapes")
