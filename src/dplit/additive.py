@@ -28,8 +28,8 @@ from dplit._predictors import BATCH
 from dplit._records import classified_records, fitted_records, labelled_records
 from dplit._statements import only_replacement, state_guarantee
 from dplit.features.hats import HatMap
+from dplit.linear._descent import Schedule, descend, public_number
 from dplit.linear._schedules import descent_schedule, paced
-from dplit.linear.descent import Schedule, descend, public_number
 from dplit.linear.gradient_classifier import NoisyGradientClassifier, softmax
 from dplit.linear.objective import SmoothLoss, objective_noise
 from dplit.linear.objective_classifier import (
@@ -241,7 +241,7 @@ class PrivateAdditiveRegressor(
     Notes
     -----
     The features of m columns and categories, over sqrt(m), and a constant are rows of norm 1 for
-    :func:`~dplit.linear.descent.noisy_gradient_descent` on the squared loss. In a time t (steps
+    :func:`~dplit.linear._descent.noisy_gradient_descent` on the squared loss. In a time t (steps
     times their length) with gradients clipped to C, noise adds a mean square of at most
     :math:`t(Cs/n)^2D(t)/2` to predictions in unit bounds, with s the noise that would hide one sum
     of gradients of norm 1 and :math:`D(t)=\sum_j\min(2\lambda_jt,1)` the coordinates that have been

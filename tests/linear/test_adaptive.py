@@ -13,9 +13,9 @@ import pytest
 
 from dplit import AdaSSPRegressor, audit
 from dplit._numerics.exact import gram_rounding
+from dplit.linear import _moments as linear
 from dplit.linear import adaptive
-from dplit.linear import moments as linear
-from dplit.linear.moments import moment_sensitivity
+from dplit.linear._moments import moment_sensitivity
 from dplit.mechanisms import gaussian_delta, gaussian_epsilon, gaussian_sigma
 from dplit.streams import stream
 

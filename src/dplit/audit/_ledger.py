@@ -19,7 +19,7 @@ from scipy.optimize import brentq
 
 from dplit._checks import check_nonnegative, check_probability
 from dplit._numerics.rounding import round_up
-from dplit.mechanisms.draws import Draw, current_part, listen, stop
+from dplit.mechanisms._draws import Draw, current_part, listen, stop
 
 #: Logarithm of the least delta that is told.
 _LEAST_LOG = -690.0

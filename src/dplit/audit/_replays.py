@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from dplit.audit._seen import _look
-from dplit.mechanisms.draws import passing
+from dplit.mechanisms._draws import passing
 
 _OTHERWISE = (
     "a replay must release as often, and in the same shapes, as the fit that is replayed: what is "

@@ -20,7 +20,7 @@ from dplit._numerics.exact import exact_gram, gram_rounding, grid_values
 from dplit.entries._checks import check_least_delta
 from dplit.entries.estimators import _MOST_BITS, _EntryPrivateRegressor
 from dplit.entries.variances import moment_variances
-from dplit.linear.moments import Moments
+from dplit.linear._moments import Moments
 from dplit.mechanisms import gaussian_epsilon
 
 #: Beyond this the noise is rounding, and epsilon is said to be infinite.

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from dplit._checks import Array, check_integer, check_nonnegative, check_rng, quiet
 from dplit.entries._checks import check_pair
 from dplit.entries.privacy import row_epsilon
-from dplit.mechanisms.draws import record_draw
+from dplit.mechanisms._draws import record_draw
 
 
 class ProjectionRelease(NamedTuple):

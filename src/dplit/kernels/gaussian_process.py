@@ -9,7 +9,7 @@ from scipy.linalg import cholesky, solve_triangular
 from dplit._checks import Array, check_positive, check_probability, quiet
 from dplit.kernels.queries import CuratedFunction, Kernel
 from dplit.mechanisms import gaussian_noise, gaussian_sigma
-from dplit.mechanisms.draws import record_draw
+from dplit.mechanisms._draws import record_draw
 
 
 class GaussianProcessOracle(CuratedFunction):

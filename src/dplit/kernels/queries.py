@@ -15,7 +15,7 @@ from dplit._checks import Array, check_integer, check_positive, check_real_array
 from dplit._numerics.clipping import clamp
 from dplit._numerics.rounding import round_up
 from dplit.mechanisms import laplace_noise, laplace_scale
-from dplit.mechanisms.draws import record_draw
+from dplit.mechanisms._draws import record_draw
 
 Kernel = Callable[[Array, Array], Array]
 

@@ -19,7 +19,7 @@ from dplit._checks import (
     quiet,
 )
 from dplit._numerics.exact import exact_gram, gram_rounding, grid_rows
-from dplit.linear.moments import moment_sensitivity, sufficient_statistics
+from dplit.linear._moments import moment_sensitivity, sufficient_statistics
 from dplit.linear.regressors import ClippedLinearRegressor
 from dplit.mechanisms import gaussian_delta, gaussian_sigma
 from dplit.mechanisms.values import Gaussian
@@ -191,7 +191,7 @@ def _noisy_least_eigenvalue(
 ) -> float:
     """Return the least eigenvalue of the second moments of rows of norm 1, with noise.
 
-    Rows are on the grid of :func:`~dplit.linear.moments.sufficient_statistics`: the matrix has the
+    Rows are on the grid of :func:`~dplit.linear._moments.sufficient_statistics`: the matrix has the
     same bits in every order of the records.
     """
     rows, step = grid_rows(unit, 1.0)

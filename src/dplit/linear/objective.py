@@ -37,8 +37,8 @@ from dplit._numerics.rounding import round_down
 from dplit._solvers.accelerated import accelerated_minimum, smooth_steps
 from dplit.mechanisms import gaussian_delta, gaussian_sigma
 from dplit.mechanisms._bits import check_source
+from dplit.mechanisms._draws import record_draw
 from dplit.mechanisms._exact import rounded_gamma_norm, rounded_normal
-from dplit.mechanisms.draws import record_draw
 from dplit.mechanisms.values import GammaNorm
 
 SmoothLoss = Literal["logistic", "huberised_hinge"]

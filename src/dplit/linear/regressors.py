@@ -27,8 +27,8 @@ from dplit._numerics.clipping import clip_rows, silenced
 from dplit._predictors import LinearRegressor
 from dplit._records import labelled_records
 from dplit._statements import state_guarantee
-from dplit.linear.descent import PrivateCoefficients, noisy_gradient_descent, public_number
-from dplit.linear.moments import PrivateMoments, sufficient_statistics
+from dplit.linear._descent import PrivateCoefficients, noisy_gradient_descent, public_number
+from dplit.linear._moments import PrivateMoments, sufficient_statistics
 from dplit.mechanisms import gaussian_sigma
 
 #: Largest default number of steps of NoisyGradientRegressor, and the shortest time that learns.
@@ -157,7 +157,7 @@ class SufficientStatisticsRegressor(ClippedLinearRegressor):
     -----
     Default ``alpha``: ``sigma_ sqrt(d)`` in unit bounds, for d coefficients with the constant. The
     largest eigenvalue that the noise alone is expected to have, which
-    :func:`~dplit.linear.moments.sufficient_statistics` takes, is sqrt(2) times that, and predicts
+    :func:`~dplit.linear._moments.sufficient_statistics` takes, is sqrt(2) times that, and predicts
     worse on simulated laws. With an intercept, ``fit`` then warns where the released weight of the
     constant is below 8 alpha: noise and penalty pull all predictions towards the middle of the
     bounds. The warning reads the release alone. The noise is exact

@@ -9,7 +9,7 @@ from dplit._checks import Array, check_integer, check_rng, quiet
 from dplit.margins._slopes import _check_shape
 from dplit.margins.balls import _gridded_records
 from dplit.margins.plans import _UNIT, PhasedPlan
-from dplit.mechanisms.draws import record_draw
+from dplit.mechanisms._draws import record_draw
 from dplit.mechanisms.values import Gaussian
 
 

@@ -34,7 +34,7 @@ from dplit.mechanisms import (
     laplace_scale,
 )
 from dplit.mechanisms._bits import check_source
-from dplit.mechanisms.draws import record_draw
+from dplit.mechanisms._draws import record_draw
 from dplit.mechanisms.values import Cube, Gaussian, Laplace, Polydisc
 from dplit.sketching.sensitivity import NoiseKind, sketch_sensitivity
 from dplit.sketching.sketches import NoiseRecord, Sketch, SketchMap

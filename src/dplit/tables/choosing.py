@@ -16,7 +16,7 @@ from dplit._statements import state_guarantee
 from dplit.advice.tables import ranked
 from dplit.audit import ledger
 from dplit.mechanisms import gaussian_epsilon, gaussian_sigma, report_noisy_min
-from dplit.mechanisms.draws import part_of_records
+from dplit.mechanisms._draws import part_of_records
 from dplit.tables._chunks import TableError
 from dplit.tables._folders import _check_new, writing
 from dplit.tables.facts import Problem, header_of, load_problem, state_facts

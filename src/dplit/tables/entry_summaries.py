@@ -21,7 +21,7 @@ from dplit.entries.moments import (
     moment_mus,
     solve_moments,
 )
-from dplit.linear.moments import Moments
+from dplit.linear._moments import Moments
 from dplit.tables.grids import Summary
 
 #: A step of the grid, of entries and responses in [-1, 1].

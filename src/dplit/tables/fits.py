@@ -13,6 +13,7 @@ from dplit._base import fitting, noise_source
 from dplit._checks import check_epsilon, check_interval, check_neighboring, check_probability, quiet
 from dplit._numerics.exact import gram_rounding, grid_rows
 from dplit._statements import state_guarantee
+from dplit.linear._moments import Moments, PrivateMoments, moment_sensitivity, ridge_solution
 from dplit.linear.adaptive import (
     LEAST_PENALTY,
     AdaSSPRegressor,
@@ -20,7 +21,6 @@ from dplit.linear.adaptive import (
     released_eigenvalue,
     three_releases,
 )
-from dplit.linear.moments import Moments, PrivateMoments, moment_sensitivity, ridge_solution
 from dplit.linear.regressors import (
     LEAST_WEIGHT,
     NOISE_SHARE,

@@ -12,7 +12,7 @@ import numpy as np
 from dplit._base import RandomState
 from dplit._checks import check_epsilon, check_probability
 from dplit.audit import ledger
-from dplit.mechanisms.draws import passing
+from dplit.mechanisms._draws import passing
 from dplit.tables._chunks import TableError
 from dplit.tables._folders import _public, writing
 from dplit.tables.facts import Problem, TableFacts, _parsed, _plain

@@ -15,7 +15,7 @@ from scipy.special import log_ndtr, ndtr
 
 from dplit._checks import Array, check_integer, check_positive, check_probability, check_rng, quiet
 from dplit.margins.losses import scaled_rows
-from dplit.mechanisms.draws import record_draw
+from dplit.mechanisms._draws import record_draw
 from dplit.papers.margin.exponential import _labelled_rows
 
 #: Proposals that are tried at a time.
