@@ -94,6 +94,14 @@ def check_probability(name: str, value: object, *, zero: bool = False, one: bool
     return number
 
 
+def check_delta(delta: float) -> float:
+    """Return a delta in [0, 1/2)."""
+    number = check_probability("delta", delta, zero=True)
+    if number >= 0.5:
+        raise ValueError(f"delta must be below 1/2, got delta={delta!r}")
+    return number
+
+
 def check_interval(name: str, value: object, low: float, high: float) -> float:
     """Return ``value`` as a float in the open interval (low, high)."""
     number = _real(name, value)

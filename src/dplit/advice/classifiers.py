@@ -18,7 +18,13 @@ from typing import Any, NamedTuple
 
 from scipy.special import expit
 
-from dplit._checks import check_epsilon, check_integer, check_interval, check_probability
+from dplit._checks import (
+    check_delta,
+    check_epsilon,
+    check_integer,
+    check_interval,
+    check_probability,
+)
 from dplit.advice.engine import ExpectedError, Recommendation, learnt, outside
 from dplit.linear.objective import objective_noise, smallest_regularization
 from dplit.linear.objective_classifier import ObjectivePerturbationClassifier
@@ -181,8 +187,7 @@ def configure(name: str, facts: ClassifierFacts) -> Any:
 
 def _checked(facts: ClassifierFacts) -> ClassifierFacts:
     """Return legal facts."""
-    if check_probability("delta", facts.delta, zero=True) >= 0.5:
-        raise ValueError(f"delta must be below 1/2, got delta={facts.delta!r}")
+    check_delta(facts.delta)
     if facts.flips != 0.0:
         check_interval("flips", facts.flips, 0.0, 0.5)
     return ClassifierFacts(

@@ -16,10 +16,17 @@ from scipy.special import expit
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.pipeline import make_pipeline
 
-from dplit._checks import check_choice, check_epsilon, check_integer, check_probability
+from dplit._checks import check_choice, check_delta, check_epsilon, check_integer
 from dplit.advice.engine import ExpectedError, Recommendation, learnt, outside
-from dplit.kernels._defaults import KernelPlan, default_regularization, default_width
-from dplit.kernels.answers import ANSWER_COMPONENTS, ANSWER_LOSSES, LaplaceAnswers, Loss
+from dplit.kernels._defaults import (
+    ANSWER_COMPONENTS,
+    ANSWER_LOSSES,
+    KernelPlan,
+    Loss,
+    default_regularization,
+    default_width,
+)
+from dplit.kernels.answers import LaplaceAnswers
 from dplit.kernels.machines import PrivateKernelClassifier, PrivateKernelMachine
 from dplit.linear.objective import SmoothLoss
 from dplit.linear.objective_classifier import ObjectivePerturbationClassifier, objective_penalty
@@ -235,8 +242,7 @@ def _checked(facts: FunctionFacts) -> FunctionFacts:
     check_choice("shape", facts.shape, ("linear", "curved"))
     check_choice("signal", facts.signal, _SIGNALS)
     check_epsilon(facts.epsilon)
-    if check_probability("delta", facts.delta, zero=True) >= 0.5:
-        raise ValueError(f"delta must be below 1/2, got delta={facts.delta!r}")
+    check_delta(facts.delta)
     q = facts.n_questions
     if isinstance(q, float) and math.isinf(q) and q > 0:
         q = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,15 +21,9 @@ from dplit._checks import (
 )
 from dplit._numerics.clipping import clamp, clip_rows
 from dplit.features import cos_sin_features, random_frequencies
+from dplit.kernels._defaults import ANSWER_COMPONENTS, ANSWER_LOSSES, Loss
 from dplit.kernels._feature_release import _certified_weights
 from dplit.kernels.queries import QueryOracle
-
-Loss = Literal["squared", "logistic", "hinge"]
-
-ANSWER_LOSSES = ("squared", "logistic", "hinge")
-
-#: Pairs of a cosine and a sine of the kernel machines; as many features for linear learners.
-ANSWER_COMPONENTS = 50
 
 
 class PrivateAnswers:

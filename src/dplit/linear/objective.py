@@ -24,10 +24,10 @@ from dplit._base import spawn_generators
 from dplit._checks import (
     check_between,
     check_choice,
+    check_delta,
     check_epsilon,
     check_integer,
     check_positive,
-    check_probability,
     check_real_array,
     check_scale,
     quiet,
@@ -126,14 +126,6 @@ def smallest_regularization(
     growth = math.expm1(min(check_epsilon(epsilon) / 2.0, 700.0))
     norm2 = check_positive("data_norm", data_norm) ** 2
     return curvature * norm2 / (2.0 * check_integer("n_records", n_records) * growth)
-
-
-def check_delta(delta: float) -> float:
-    """Return a delta in [0, 1/2)."""
-    number = check_probability("delta", delta, zero=True)
-    if number >= 0.5:
-        raise ValueError(f"delta must be below 1/2, got delta={delta!r}")
-    return number
 
 
 def _excess_delta(mu: float, epsilon: float) -> float:

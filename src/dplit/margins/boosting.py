@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dplit._checks import Array, quiet
-from dplit.margins.balls import clipped_records
+from dplit.margins._checks import clipped_records
 from dplit.margins.duplicates import _phase_sizes
 from dplit.margins.losses import _bounded_hinge_mean, hinge_sensitivity
 from dplit.margins.phased import phased_descent

@@ -13,12 +13,6 @@ from dplit._checks import Array, check_integer, check_positive, check_real_array
 from dplit._numerics.exact import grid_values
 
 
-def scaled_rows(rows: Array) -> Array:
-    """Return rows divided by powers of two: no sign of a product changes, and none overflows."""
-    largest = np.abs(rows).max(axis=1, keepdims=True)
-    return np.asarray(np.ldexp(rows, -np.frexp(largest)[1]))
-
-
 def zero_one_loss(u: ArrayLike) -> Array:
     r"""Zero-one loss :math:`1[u\le0]`: zero counts as an error."""
     return (check_real_array("u", u, copy=False) <= 0).astype(np.float64)

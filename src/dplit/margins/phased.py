@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dplit._checks import Array, check_integer, check_rng, quiet
+from dplit.margins._checks import _gridded_records
 from dplit.margins._slopes import _check_shape
-from dplit.margins.balls import _gridded_records
 from dplit.margins.plans import _UNIT, PhasedPlan
 from dplit.mechanisms._draws import record_draw
 from dplit.mechanisms.values import Gaussian

@@ -24,7 +24,8 @@ from dplit._checks import (
 )
 from dplit._numerics.rounding import round_down
 from dplit.accounting import gdp_budget
-from dplit.margins.balls import Ball, check_geometry
+from dplit.margins._checks import check_geometry
+from dplit.margins.balls import Ball
 from dplit.margins.duplicates import _Accounting, _phase_sizes, _single_copy_mu
 
 Solver = Literal["accelerated", "noisy_gradient", "phased"]

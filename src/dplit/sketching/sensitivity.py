@@ -17,12 +17,8 @@ from dplit._checks import (
     check_integer,
     check_neighboring,
     check_positive,
-    check_real_array,
 )
-
-
-def symmetric_columns(frequencies: ArrayLike) -> Array:
-    return check_real_array("frequencies", frequencies, 2, copy=False)
+from dplit.sketching._checks import check_norm, symmetric_columns
 
 
 def _eigenvalues(columns: Array) -> Array:
@@ -81,12 +77,6 @@ _MapKind = Literal["fourier", "quantized", "quadratic"]
 
 #: Largest dimensions of the certificate of S_4 for the best shift, and for one shift.
 _BEST_SHIFT, _ONE_SHIFT = 24, 64
-
-
-def check_norm(norm: int) -> int:
-    if check_integer("norm", norm) > 2:
-        raise ValueError(f"norm must be 1 or 2, got norm={norm!r}")
-    return norm
 
 
 def sketch_sensitivity(

@@ -49,7 +49,7 @@ Kind = Literal["fourier", "quantized", "quadratic"]
 Unit = Literal["record", "person"]
 
 #: Records per block: the angles and cosines of one block stay in the second-level cache.
-BLOCK_ROWS = 128
+_BLOCK_ROWS = 128
 
 #: Angles at the bound must be smaller.
 _LARGEST_ANGLE = 1e300
@@ -383,7 +383,7 @@ def _part(
 
 @quiet
 def sketch(
-    X: Any, sketch_map: SketchMap, *, block_rows: int = BLOCK_ROWS, n_jobs: int | None = 1
+    X: Any, sketch_map: SketchMap, *, block_rows: int = _BLOCK_ROWS, n_jobs: int | None = 1
 ) -> Sketch:
     r"""Exact sketch :math:`\Sigma(X)=\sum_i\Phi(x_i)`, with the count: not to be published.
 
@@ -456,7 +456,7 @@ def sketch_persons(X: ArrayLike, persons: ArrayLike, sketch_map: SketchMap) -> S
         raise TypeError(f"sketch_map must be a SketchMap, got {type(sketch_map).__name__}")
     (records,) = _chunks(check_finite_array("X", X, ndim=2), sketch_map)
     own = _rows_of(persons, len(records))
-    adder = feature_adder(sketch_map, BLOCK_ROWS)
+    adder = feature_adder(sketch_map, _BLOCK_ROWS)
     unit, kept = np.full(sketch_map.n_components, 2.0**-FEATURE_BITS), 1.0
     if isinstance(adder, QuadraticAdder):
         unit, kept = np.ldexp(unit, 2 * adder.exponents), 1.0 - sketch_map.n_features * 2.0**-19
@@ -477,7 +477,7 @@ def _rows_of(persons: ArrayLike, n_records: int) -> list[NDArray[np.intp]]:
     return np.split(np.argsort(codes, kind="stable"), starts)
 
 
-def _exact_part(index: int, X: Any, sketch_map: SketchMap, rows: int = BLOCK_ROWS) -> Sketch:
+def _exact_part(index: int, X: Any, sketch_map: SketchMap, rows: int = _BLOCK_ROWS) -> Sketch:
     """Return the exact sketch of one part of the data; an error says which part it was."""
     try:
         return sketch(X, sketch_map, block_rows=rows)

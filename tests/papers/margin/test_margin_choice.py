@@ -9,8 +9,8 @@ import pytest
 
 from dplit.accounting import gdp_budget
 from dplit.margins import compressed
+from dplit.margins._learning import learn
 from dplit.margins.balls import Ball
-from dplit.margins.compressed import learn
 from dplit.margins.plans import margin_grid, plan_learning
 from dplit.mechanisms import selection
 from dplit.papers.margin.selection import (
