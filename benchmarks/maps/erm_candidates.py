@@ -24,7 +24,7 @@ from benchmarks.maps.erm import (
     draw_task,
 )
 from dplit._checks import Array
-from dplit.advice.functions import FunctionFacts, configure, penalty, usable
+from dplit.advice._function_settings import FunctionFacts, configure, penalty, usable
 from dplit.features import cos_sin_features, random_frequencies
 from dplit.kernels._feature_release import _add_noise, _ball_points, _certified_weights
 from dplit.kernels.answers import LaplaceAnswers

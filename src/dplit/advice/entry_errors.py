@@ -23,7 +23,7 @@ from dplit.entries.privacy import row_variance
 from dplit.entries.projections import CAP
 from dplit.mechanisms import gaussian_sigma
 
-Publish = Literal["coefficients", "table"]
+_Publish = Literal["coefficients", "table"]
 
 
 class EntryFacts(NamedTuple):
@@ -37,7 +37,7 @@ class EntryFacts(NamedTuple):
 
 
 #: In words, by candidate.
-CANDIDATES = {
+_CANDIDATES = {
     "moments": "noisy second moments",
     "gradients": "noisy gradients, which protect whole records and the responses",
     "projection": "a noisy projection of the table",
@@ -45,7 +45,7 @@ CANDIDATES = {
 }
 
 
-def entry_power(facts: EntryFacts) -> float:
+def _entry_power(facts: EntryFacts) -> float:
     r"""Power that one entry may have over the noise: :math:`2^{2\epsilon}-1`, or a quarter of
     :math:`\mu^2`, which a change from -1 to 1 of a Gaussian mechanism allows.
     """
@@ -71,14 +71,14 @@ def _delta(facts: EntryFacts) -> float:
     return 1e-6 if facts.delta is None else facts.delta
 
 
-def noise_share(facts: EntryFacts, n_components: int) -> float:
+def _noise_share(facts: EntryFacts, n_components: int) -> float:
     """Variance of a projection's noise over its number of rows.
 
-    In bits it is one over :func:`entry_power`, as for additive noise; in (epsilon, delta) it is
+    In bits it is one over :func:`_entry_power`, as for additive noise; in (epsilon, delta) it is
     more, as the columns of S have random lengths.
     """
     if facts.delta is None:
-        return 1.0 / entry_power(facts)
+        return 1.0 / _entry_power(facts)
     return _share(facts.epsilon, facts.delta, n_components)
 
 
@@ -88,17 +88,17 @@ def _share(epsilon: float, delta: float, n_components: int) -> float:
     return row_variance(n_components=n_components, **size) / n_components
 
 
-def bits(share: float) -> float:
+def _bits(share: float) -> float:
     """Budget in bits whose noise has this variance: the estimators are told in bits.
 
-    >>> round(bits(1.0), 6)
+    >>> round(_bits(1.0), 6)
     0.5
     """
     return 0.5 * math.log2(1.0 + 1.0 / share)
 
 
 @lru_cache(maxsize=256)
-def design_energies(n: int, d: int, count: int = 64) -> Array:
+def _design_energies(n: int, d: int, count: int = 64) -> Array:
     r"""Quantiles of the eigenvalues of :math:`X^\top X`, entries of variance 1/3.
 
     The law of Marchenko and Pastur, at ``count`` equally likely levels.
@@ -133,7 +133,7 @@ def additive_error(facts: EntryFacts, *, corrected: bool = True) -> float:
     n, d, snr, *_ = facts
     if n <= d + 1:
         return math.inf
-    rho, crowded = 1.0 / (1.0 + 3.0 / entry_power(facts)), d / n
+    rho, crowded = 1.0 / (1.0 + 3.0 / _entry_power(facts)), d / n
     x = np.linspace(1.0, math.sqrt(crowded), 400, endpoint=False) if corrected else np.ones(1)
     most = min(1.0 - rho, CAP * (1.0 - math.sqrt(crowded)) ** 2)
     legal = (1.0 - x) * (1.0 - crowded / x) <= most * (1.0 + 1e-9)
@@ -153,7 +153,7 @@ def projection_error(facts: EntryFacts, n_components: int, *, corrected: bool = 
     m = n_components
     if m <= d + 1:
         return math.inf
-    H, penalty = design_energies(n, d), m * noise_share(facts, m)
+    H, penalty = _design_energies(n, d), m * _noise_share(facts, m)
     S, T = H + penalty, 3.0 * snr / d
     steps = 1.0 - np.geomspace(1.0, 1e-3, 120 if corrected else 1)
     kappa = -float(S.min()) * steps[:, None]
@@ -184,10 +184,10 @@ def best_rows(facts: EntryFacts) -> tuple[int, float]:
 def moments_error(facts: EntryFacts) -> float:
     """Error of the fit on noisy moments, at its best penalty; responses are normal."""
     n, d, snr, *_ = facts
-    H, T = design_energies(n, d), 3.0 * snr / d
+    H, T = _design_energies(n, d), 3.0 * snr / d
     largest = (1.0 + snr) * float(norm.isf(math.log(2.0) / (2.0 * n))) ** 2  # of n, squared
     g, c = entry_variances(
-        epsilon=bits(1.0 / entry_power(facts)),
+        epsilon=_bits(1.0 / _entry_power(facts)),
         n_features=d,
         ones=1,
         response_energy=(1 + snr) / largest,
@@ -197,7 +197,7 @@ def moments_error(facts: EntryFacts) -> float:
 
 
 #: Of the error of noisy gradients; `benchmarks.maps.projection_gradients.learn` made it.
-LEARNT = learnt("entries")["gradients"]
+_LEARNT = learnt("entries")["gradients"]
 
 
 def _gradients_error(facts: EntryFacts) -> float:
@@ -208,7 +208,7 @@ def _gradients_error(facts: EntryFacts) -> float:
     """
     n, d, snr, *_ = facts
     logs = 1.0, math.log1p(snr), math.log(d), math.log(n), math.log(_record_mu(facts))
-    noise = math.exp(min(sum(a * b for a, b in zip(LEARNT, logs, strict=True)), 700.0))
+    noise = math.exp(min(sum(a * b for a, b in zip(_LEARNT, logs, strict=True)), 700.0))
     return unprotected_error(facts) + noise
 
 
