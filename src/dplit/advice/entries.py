@@ -84,7 +84,12 @@ def _told_bounds(bounds: ArrayLike) -> _Bounds:
 
 
 def errors_of(facts: EntryFacts, n_components: int) -> dict[str, float]:
-    """Expected errors by candidate, the projection on ``n_components`` rows."""
+    """Expected errors by candidate, the projection on ``n_components`` rows.
+
+    >>> found = errors_of(EntryFacts(n=50_000, d=20, snr=1.0, epsilon=0.2), 1000)
+    >>> min(found, key=lambda name: found[name])
+    'moments'
+    """
     return {
         "moments": moments_error(facts),
         "gradients": _gradients_error(facts),

@@ -27,7 +27,12 @@ _Publish = Literal["coefficients", "table"]
 
 
 class EntryFacts(NamedTuple):
-    """Everything that advice may read; ``delta`` is None for a budget in bits."""
+    """Everything that advice may read; ``delta`` is None for a budget in bits.
+
+    >>> facts = EntryFacts(n=1000, d=10, snr=1.0, epsilon=0.5)  # half a bit for each entry
+    >>> facts._replace(epsilon=1.0, delta=1e-5).delta  # the same table, a budget in nats
+    1e-05
+    """
 
     n: int
     d: int
@@ -117,7 +122,11 @@ def _design_energies(n: int, d: int, count: int = 64) -> Array:
 
 
 def unprotected_error(facts: EntryFacts) -> float:
-    """Error of least squares without privacy, :math:`1+d/(n-d-1)`."""
+    """Error of least squares without privacy, :math:`1+d/(n-d-1)`.
+
+    >>> unprotected_error(EntryFacts(n=121, d=20, snr=1.0, epsilon=0.5))  # 1 + 20 / 100
+    1.2
+    """
     left = facts.n - facts.d - 1
     return 1.0 + facts.d / left if left > 0 else math.inf
 
@@ -129,6 +138,10 @@ def additive_error(facts: EntryFacts, *, corrected: bool = True) -> float:
     \rho(1-\rho+\frac1{snr})\big)`, :math:`\gamma=d/n`, :math:`\rho=1/(1+3\sigma^2)` the part of the
     energy that is signal; x = 1 is the plain fit, x below it takes off :math:`(1-x)(1-\gamma/x)` of
     the energy, at most the noise and what the estimator's cap on the smallest eigenvalue allows.
+
+    >>> facts = EntryFacts(n=10**9, d=2, snr=1.0, epsilon=0.5)  # noise of variance 1, rho = 1/4
+    >>> round(additive_error(facts, corrected=False), 6)  # 1 + snr (1 - rho)^2
+    1.5625
     """
     n, d, snr, *_ = facts
     if n <= d + 1:
@@ -148,6 +161,10 @@ def projection_error(facts: EntryFacts, n_components: int, *, corrected: bool = 
     Rows of the release are normal with covariance :math:`\Sigma=X^\top X+\lambda I`. Taking
     :math:`s=-m\kappa(1-\frac1m\operatorname{tr}\Sigma(\Sigma+\kappa)^{-1})` off their moments acts
     as a penalty :math:`\kappa\le0` on :math:`\Sigma`; the plain fit, :math:`\kappa=0`, is exact.
+
+    >>> facts = EntryFacts(n=50_000, d=20, snr=1.0, epsilon=0.2)  # a constant errs 1 + snr = 2
+    >>> [round(projection_error(facts, m), 2) for m in (21, 100, 10_000)]
+    [inf, 1.25, 1.02]
     """
     n, d, snr, *_ = facts
     m = n_components
@@ -172,7 +189,13 @@ def projection_error(facts: EntryFacts, n_components: int, *, corrected: bool = 
 
 
 def best_rows(facts: EntryFacts) -> tuple[int, float]:
-    """Best number of projected rows, at most n, and the error of the corrected fit on them."""
+    """Best number of projected rows, at most n, and the error of the corrected fit on them.
+
+    >>> facts = EntryFacts(n=50_000, d=20, snr=1.0, epsilon=0.2)
+    >>> rows, error = best_rows(facts)
+    >>> error == projection_error(facts, rows) < min(projection_error(facts, m) for m in (30, 40_000))
+    True
+    """
     if facts.n <= facts.d + 2:
         return facts.d + 2, math.inf
     grid = np.unique(np.round(np.geomspace(facts.d + 2, facts.n, 40)).astype(int))
@@ -182,7 +205,12 @@ def best_rows(facts: EntryFacts) -> tuple[int, float]:
 
 
 def moments_error(facts: EntryFacts) -> float:
-    """Error of the fit on noisy moments, at its best penalty; responses are normal."""
+    """Error of the fit on noisy moments, at its best penalty; responses are normal.
+
+    >>> few, many = (EntryFacts(n, 5, 1.0, epsilon=0.5) for n in (100, 10**6))
+    >>> round(moments_error(many), 3) < moments_error(few) < 2.0  # a constant errs 1 + snr
+    True
+    """
     n, d, snr, *_ = facts
     H, T = _design_energies(n, d), 3.0 * snr / d
     largest = (1.0 + snr) * float(norm.isf(math.log(2.0) / (2.0 * n))) ** 2  # of n, squared

@@ -30,6 +30,12 @@ class EventAudit:
     epsilon_lower, delta_lower, mu_lower : float
         Lower bounds: of epsilon at the claimed delta, of delta at the claimed epsilon, and of the
         Gaussian-DP parameter.
+
+    Examples
+    --------
+    >>> audit = audit_hits(900, 100, 1000, epsilon=1.0, confidence=0.99)
+    >>> bool(1.0 < audit.epsilon_lower < np.log(9.0)), audit.violated
+    (True, True)
     """
 
     hits_in: int
@@ -158,6 +164,9 @@ class Controls(Generic[_Audit]):
     """What an auditor found with the right noise (``null``) and with too little (``planted``).
 
     Each is an audit, which says itself whether it is ``violated``, or the alarm alone.
+
+    >>> Controls(null=False, planted=True).sound, Controls(null=True, planted=True).sound
+    (True, False)
     """
 
     null: _Audit

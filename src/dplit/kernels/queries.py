@@ -31,7 +31,7 @@ def _real_points(name: str, points: ArrayLike, columns: int | None = None) -> Ar
     return np.asarray(array + 0.0)
 
 
-class CuratedFunction:
+class _CuratedFunction:
     """A function ``sum_i c_i K(x_i, .)`` in the curator's hands, with its own source of noise.
 
     Records are clamped to 1e150, so that no distance to one of them overflows.
@@ -117,7 +117,7 @@ def query_scale(*, n_queries: int, sensitivity: float, epsilon: float, kappa: fl
     return laplace_scale(epsilon=epsilon, sensitivity=round_up(q * point))
 
 
-class QueryOracle(CuratedFunction):
+class QueryOracle(_CuratedFunction):
     """Answers ``f(x)`` with fresh Laplace noise at no more than q different points.
 
     Parameters
