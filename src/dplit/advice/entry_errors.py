@@ -193,7 +193,8 @@ def best_rows(facts: EntryFacts) -> tuple[int, float]:
 
     >>> facts = EntryFacts(n=50_000, d=20, snr=1.0, epsilon=0.2)
     >>> rows, error = best_rows(facts)
-    >>> error == projection_error(facts, rows) < min(projection_error(facts, m) for m in (30, 40_000))
+    >>> others = [projection_error(facts, m) for m in (30, 40_000)]
+    >>> error == projection_error(facts, rows) < min(others)
     True
     """
     if facts.n <= facts.d + 2:

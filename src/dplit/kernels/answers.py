@@ -30,6 +30,11 @@ class PrivateAnswers:
     """Answers of a fitted function with Laplace noise, at a fixed number of different points.
 
     It is the curator's: it holds the function and refuses to be pickled.
+
+    >>> model = LaplaceAnswers("hinge", n_questions=2, epsilon=1.0, regularization=0.01)
+    >>> answers = model.fit([[-1.0], [1.0]], [-1.0, 1.0], rng=np.random.default_rng(0))
+    >>> bool(answers.answer([[0.5]])[0] == answers.answer([[0.5]])[0]), answers.remaining
+    (True, 1)
     """
 
     def __init__(self, settings: LaplaceAnswers, oracle: QueryOracle, frequencies: Array | None):

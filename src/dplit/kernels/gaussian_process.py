@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import cholesky, solve_triangular
 
 from dplit._checks import Array, check_positive, check_probability, quiet
-from dplit.kernels.queries import _CuratedFunction, Kernel
+from dplit.kernels.queries import Kernel, _CuratedFunction
 from dplit.mechanisms import gaussian_noise, gaussian_sigma
 from dplit.mechanisms._draws import record_draw
 

@@ -101,7 +101,16 @@ class _CuratedFunction:
 
 
 class BudgetExhaustedError(RuntimeError):
-    """More different points were asked than the budget pays for."""
+    """More different points were asked than the budget pays for.
+
+    >>> oracle = QueryOracle(lambda X, Z: X @ Z.T, [[1.0]], [0.5], sensitivity=0.1, epsilon=1.0,
+    ...     n_queries=1, rng=np.random.default_rng(0))
+    >>> try:
+    ...     oracle.answer([[1.0], [2.0]])
+    ... except BudgetExhaustedError:
+    ...     print("two points, one answer: none is given")
+    two points, one answer: none is given
+    """
 
 
 def query_scale(*, n_queries: int, sensitivity: float, epsilon: float, kappa: float = 1.0) -> float:
@@ -109,6 +118,9 @@ def query_scale(*, n_queries: int, sensitivity: float, epsilon: float, kappa: fl
 
     q is fixed before the first answer; ``sensitivity`` bounds :math:`\|f-g\|_K` over all
     neighbours.
+
+    >>> round(query_scale(n_queries=10, sensitivity=0.1, epsilon=2.0), 12)
+    0.5
     """
     q = check_integer("n_queries", n_queries)
     point = Fraction(check_positive("kappa", kappa)) * Fraction(

@@ -68,6 +68,14 @@ class PerturbedObjective:
         The guarantee.
     neighboring : str
         "replace_one".
+
+    Examples
+    --------
+    >>> model = objective_perturbation([[1.0], [-1.0]], [1, -1], epsilon=1.0, data_norm=1.0,
+    ...     regularization=1e-9, rng=np.random.default_rng(0))
+    >>> least = smallest_regularization(n_records=2, epsilon=1.0, data_norm=1.0)
+    >>> model.regularization == least, model.neighboring
+    (True, 'replace_one')
     """
 
     coef: NDArray[np.float64]
@@ -216,6 +224,11 @@ def loss_slopes(
         The hinge's corner is a parabola between margins 1 - h and 1 + h.
     h : float
         Half the width of that corner; the logistic loss takes no notice of it.
+
+    Examples
+    --------
+    >>> [part.round(4).tolist() for part in loss_slopes(np.zeros(1), "logistic", 0.5)]
+    [[0.6931], [-0.5], [0.25]]
     """
     if loss == "logistic":
         p = expit(-margins)

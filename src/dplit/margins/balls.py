@@ -8,7 +8,11 @@ from dplit._checks import check_at_least
 
 
 class Ball(NamedTuple):
-    """Margin of the hinge, norm of the comparators, and norm to which records are clipped."""
+    """Margin of the hinge, norm of the comparators, and norm to which records are clipped.
+
+    >>> Ball(margin=0.1, radius=1.0, data_norm=2.0).inflated(2.0)
+    Ball(margin=0.1, radius=2.0, data_norm=4.0)
+    """
 
     margin: float
     radius: float

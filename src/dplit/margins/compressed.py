@@ -47,7 +47,12 @@ def printed_dimension(*, n_samples: int, epsilon: float, delta: float, beta: flo
 def draw_projection(
     n_features: int, n_components: int, *, kind: _Projection, rng: np.random.Generator
 ) -> LinearMap:
-    """Draw the public map from d to k <= d dimensions: ``fast`` (Hadamard) or ``sign`` (dense)."""
+    """Draw the public map from d to k <= d dimensions: ``fast`` (Hadamard) or ``sign`` (dense).
+
+    >>> signs = draw_projection(8, 4, kind="sign", rng=np.random.default_rng(0))
+    >>> signs.shape, np.unique(signs).tolist()  # one over the root of 4
+    ((4, 8), [-0.5, 0.5])
+    """
     d = check_integer("n_features", n_features)
     k = check_integer("n_components", n_components, maximum=d)
     check_choice("kind", kind, get_args(_Projection))
@@ -56,14 +61,23 @@ def draw_projection(
 
 
 def compress(X: ArrayLike, projection: LinearMap) -> Array:
-    """Projected records (n, k), not clipped."""
+    """Projected records (n, k), not clipped.
+
+    >>> compress(np.eye(2), np.array([[1.0, 0.5]]))
+    array([[1. ],
+           [0.5]])
+    """
     if isinstance(projection, HadamardProjection):
         return projection.transform(X)
     return np.asarray(check_real_array("X", X, 2, copy=False) @ projection.T)
 
 
 def expand(weights: ArrayLike, projection: LinearMap) -> Array:
-    r"""Weights :math:`\Phi^\top\tilde w`, of shape (d,) or (n, d), for records as they are."""
+    r"""Weights :math:`\Phi^\top\tilde w`, of shape (d,) or (n, d), for records as they are.
+
+    >>> expand(np.array([2.0]), np.array([[1.0, 0.5]]))  # <w, Phi x> = <Phi^T w, x>
+    array([2., 1.])
+    """
     if isinstance(projection, HadamardProjection):
         return projection.adjoint(weights)
     return np.asarray(np.asarray(weights) @ projection)

@@ -205,6 +205,10 @@ class NoiseRecord:
     ``scale`` is that of one party's release: Laplace b, Gaussian sigma (per real coordinate), or
     one over the rate; ``count_scale`` that of the Laplace noise on the count (None: public or
     withheld). The guarantee, under ``neighboring``, is reached when ``collected >= n_shares``.
+
+    >>> share = NoiseRecord("laplace", 1.0, n_shares=2)
+    >>> share.complete, share.merge(share).complete
+    (False, True)
     """
 
     kind: str
@@ -246,6 +250,10 @@ class Sketch:
     ``made`` names what was summed, so that nothing counts twice in a merge: an exact sketch draws a
     name when it is made, which its copies keep, and that of a released one is a digest of what was
     published.
+
+    >>> total = Sketch(np.array([4.0 + 2.0j]), 2, SketchMap("fourier", [[1.0]]))
+    >>> total.mean, total.count_is_exact
+    (array([2.+1.j]), True)
     """
 
     sum: NDArray[Any]
@@ -327,6 +335,12 @@ def merge_all(parts: Iterable[Sketch]) -> Sketch:
     """Return the sketch of the union of disjoint parts, at least one: all exact or alike in noise.
 
     The noise record is complete then; a missing share is an error.
+
+    >>> fourier = SketchMap("fourier", [[1.0, 2.0]])
+    >>> X = np.array([[0.1], [0.2], [0.3]])
+    >>> merged = merge_all([sketch(X[:1], fourier), sketch(X[1:], fourier)])
+    >>> merged.count, bool((merged.sum == sketch(X, fourier).sum).all())  # to the last bit
+    (3, True)
     """
     found = list(parts)
     if not found:
