@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import check_real_array
+from dplit.mechanisms._draws import Price, charged
 
 _Model = TypeVar("_Model")
 
@@ -36,13 +37,29 @@ def fitting(estimator: _Model) -> Iterator[_Model]:
     """Give a copy without fitted attributes to be fitted, and then its attributes to the estimator.
 
     Until then the estimator has none: an interruption, wherever it comes, leaves it unfitted, and
-    no guarantee of one fit stands beside numbers of another.
+    no guarantee of one fit stands beside numbers of another. Open budgets write down what a fit is
+    to cost before it begins.
     """
     estimator.__dict__ = _kept(estimator)
     draft = object.__new__(type(estimator))
     draft.__dict__.update(vars(estimator))
-    yield draft
+    with charged(price_of(estimator) if hasattr(estimator, "epsilon") else None):
+        yield draft
     vars(estimator).update(vars(draft))  # one call, which no signal divides
+
+
+def price_of(estimator: Any, what: str | None = None, *, table: str = "") -> Price:
+    """Return what a fit is to cost, by the parameters of a private estimator."""
+    noise = getattr(estimator, "noise", None)
+    return Price(
+        what or f"a fit of {type(estimator).__name__}",
+        estimator.epsilon,
+        getattr(estimator, "delta", 0.0) if noise in (None, "gaussian") else 0.0,
+        gaussian=noise == "gaussian" or getattr(estimator, "_gaussian", False),
+        neighboring=getattr(estimator, "neighboring", "replace_one"),
+        unit=getattr(estimator, "_unit", "record"),
+        table=table,
+    )
 
 
 def whole(fit: _Fit) -> _Fit:

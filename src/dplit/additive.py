@@ -263,6 +263,9 @@ class PrivateAdditiveRegressor(
     (True, 'replace_one')
     """
 
+    #: All of its noise is Gaussian.
+    _gaussian = True
+
     def __init__(
         self,
         *,

@@ -89,6 +89,9 @@ class PrivatePCA(ComponentsEstimator):
     True
     """
 
+    #: All of its noise is Gaussian.
+    _gaussian = True
+
     def __init__(
         self,
         n_components: int = 2,

@@ -168,15 +168,16 @@ def test_files_that_cannot_be_read_say_why(tmp_path: Path) -> None:
 
 MILLION = """
 import json, resource, sys
-from dplit import load_model, release
+from dplit import load_model
 from dplit.tables.facts import load_problem, state_facts
+from dplit.tables.releasing import release_problem
 facts = state_facts(["a", "b"], target="b", bounds='{"a": [0, 9], "b": [0, 9]}')
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 before = peak()
 problem = load_problem(sys.argv[1], facts)
 read = peak() - before
-release(problem, facts, sys.argv[3], sys.argv[2], epsilon=1.0, delta=1e-5)
+release_problem(problem, facts, sys.argv[3], sys.argv[2], epsilon=1.0, delta=1e-5)
 model = load_model(sys.argv[2])
 print(json.dumps({
     "sums": [len(problem.X), float(problem.X.sum()), float(problem.y.sum())],

@@ -20,7 +20,7 @@ from dplit.tables.choosing import choose
 from dplit.tables.facts import Problem, TableFacts, load_problem, state_facts
 from dplit.tables.mechanisms import TableMechanism
 from dplit.tables.released import load_model
-from dplit.tables.releasing import release
+from dplit.tables.releasing import release_problem
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # few records: noise is said
 
@@ -43,7 +43,7 @@ PROBLEM = load_problem(table(), facts())
 
 def released(folder: Path, name: str = "noisy_gradient", **changes: Any) -> dict[str, Any]:
     given: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-5, "random_state": 0, **changes}
-    return release(PROBLEM, given.pop("facts", facts()), name, folder, **given)
+    return release_problem(PROBLEM, given.pop("facts", facts()), name, folder, **given)
 
 
 def chosen(folder: Path) -> Any:

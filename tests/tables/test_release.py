@@ -20,7 +20,7 @@ from dplit.tables._chunks import TableError
 from dplit.tables.facts import TableFacts, load_problem, state_facts
 from dplit.tables.mechanisms import MECHANISMS, TableMechanism, _applicable, mechanism
 from dplit.tables.released import load_model
-from dplit.tables.releasing import check_request, release
+from dplit.tables.releasing import check_request, release_problem
 
 HEADER = ["age", "sex", "bmi", "cost", "ill"]
 RANGES = '{"age": [20, 100], "bmi": [10, 50], "cost": [0, 1000]}'
@@ -64,7 +64,7 @@ def table(path: Path, n: int, last: list[str] | None = None) -> Path:
 def released(folder: Path, m: TableMechanism, path: Path, seed: int | None, **changes: Any) -> Path:
     facts = facts_of(m.task)
     budget = {"epsilon": 0.5, "delta": 1e-5, "random_state": seed, **changes}
-    release(load_problem(path, facts), facts, m.name, folder, **budget)
+    release_problem(load_problem(path, facts), facts, m.name, folder, **budget)
     return folder
 
 
@@ -289,7 +289,7 @@ def test_what_is_refused_is_told_without_a_value_and_leaves_no_file(
         with pytest.raises(ValueError, match=re.escape(message)):
             check_request(facts, wanted, **asked)
     with pytest.raises(ValueError, match=re.escape(message)) as told:
-        release(problem, facts, wanted, tmp_path / "r", **arguments)
+        release_problem(problem, facts, wanted, tmp_path / "r", **arguments)
     assert not re.search(r"\d+\.\d{3}", str(told.value))
     assert not (tmp_path / "r").exists()
 
@@ -366,7 +366,7 @@ def test_a_release_of_three_classes_predicts_and_draws_each(tmp_path: Path) -> N
     problem = load_problem(path, facts)
     budget: dict[str, Any] = {"epsilon": 50.0, "delta": 1e-5, "random_state": 3}
     for name in ("additive", "noisy_gradient"):
-        release(problem, facts, name, tmp_path / name, **budget)
+        release_problem(problem, facts, name, tmp_path / name, **budget)
         model, _ = mechanism(name, "classification").fit(problem, **budget)
         predicted = model.predict(problem.X)
         assert np.array_equal(load_model(tmp_path / name).predict_file(path), predicted)

@@ -44,6 +44,9 @@ class _EntryPrivateRegressor(LinearRegressor):
     fit_intercept: bool
     random_state: RandomState
 
+    #: What the guarantee is of: less than a record.
+    _unit = "entry"
+
     #: That of the conversion by which the guarantee is stated.
     _least_delta = 1e-300
 

@@ -147,6 +147,9 @@ class NoisyGradientClassifier(
     (['a', 'c'], 'replace_one')
     """
 
+    #: All of its noise is Gaussian.
+    _gaussian = True
+
     def __init__(
         self,
         *,

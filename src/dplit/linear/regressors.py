@@ -56,6 +56,9 @@ class ClippedLinearRegressor(LinearRegressor):
     bounds, and the released coefficients are put back into the units of the data.
     """
 
+    #: All of its noise is Gaussian.
+    _gaussian = True
+
     data_norm: float | None
     bounds: tuple[float, float] | None
     fit_intercept: bool

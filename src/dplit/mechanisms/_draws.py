@@ -1,4 +1,4 @@
-"""Where those who draw private noise say so: a ledger that is open hears it, otherwise nobody does.
+"""Where those who draw private noise say so: open ledgers hear it, and open budgets pay for it.
 
 The statements ``record_draw(...)`` and ``record_step(...)`` stand beside the draws and compute
 nothing: what a chapter computes is the same with them and without them, and so are its digests.
@@ -7,7 +7,7 @@ nothing: what a chapter computes is the same with them and without them, and so 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -90,6 +90,86 @@ class Listener(Protocol):
         """Hear that somebody else drew, in a thread in which no ledger is open."""
 
 
+@dataclass(frozen=True)
+class Price:
+    """What something costs that is to be drawn, known before: public numbers alone.
+
+    Parameters
+    ----------
+    what : str
+        What is released, in words.
+    epsilon, delta : float
+        Its guarantee.
+    gaussian : bool
+        Whether it is as private as one Gaussian release of this epsilon and delta.
+    neighboring : str
+        "replace_one" or "add_remove".
+    unit : str
+        Whose guarantee it is: "record", "person", or "entry" for less than a record.
+    table : str
+        Name of the table, as its owner states it; empty where nobody did.
+    """
+
+    what: str
+    epsilon: float
+    delta: float
+    gaussian: bool = False
+    neighboring: str = "replace_one"
+    unit: str = "record"
+    table: str = ""
+
+
+class Account(Protocol):
+    """What an open budget is."""
+
+    def charging(self, price: Price) -> AbstractContextManager[Any]:
+        """Write a price down, or refuse it, before what it pays for is drawn inside."""
+
+    def charge(self, draw: Draw) -> None:
+        """Write down one draw that nobody announced, or refuse it, before it is made."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what a card says of it."""
+
+
+#: Budgets that are open in this process: they pay for all of its threads.
+_ACCOUNTS: list[Account] = []
+
+#: Whether what is drawn here was written down in the open budgets.
+_CHARGED: ContextVar[bool] = ContextVar("dplit_charged", default=False)
+
+
+@contextmanager
+def charged(price: Price | None) -> Iterator[None]:
+    """Let the open budgets write down what is drawn inside: once, whatever is nested."""
+    if price is None or not _ACCOUNTS or _CHARGED.get():
+        yield
+        return
+    with ExitStack() as stack:
+        for account in tuple(_ACCOUNTS):
+            stack.enter_context(account.charging(price))
+        token = _CHARGED.set(True)
+        try:
+            yield
+        finally:
+            _CHARGED.reset(token)
+
+
+@contextmanager
+def account_open(account: Account) -> Iterator[None]:
+    """Let a budget pay for what is drawn inside, in every thread of this process."""
+    _ACCOUNTS.append(account)
+    try:
+        yield
+    finally:
+        _ACCOUNTS.remove(account)
+
+
+def open_accounts() -> tuple[Account, ...]:
+    """Return the budgets that are open."""
+    return tuple(_ACCOUNTS)
+
+
 #: All that are open in this process, whatever the thread.
 _ANYWHERE: list[Listener] = []
 
@@ -159,14 +239,19 @@ def record_draw(mechanism: Mechanism, purpose: str, *, of: Any = None, **facts: 
     if not open_ledgers:
         for one in tuple(_ANYWHERE):
             one.missed()
+    paying = () if _CHARGED.get() or mechanism == "secret" else open_accounts()
+    if not open_ledgers and not paying:
         return
     asked = {
         name: value() if callable(value) and name != "stated" else value
         for name, value in facts.items()
     }
     asked["scale"] = float(asked["scale"])
+    draw = Draw(mechanism, purpose, **asked)
+    for account in paying:
+        account.charge(draw)
     for one in open_ledgers:
-        one.drawn(Draw(mechanism, purpose, **asked), of)
+        one.drawn(draw, of)
 
 
 def record_step(of: Any, added: Any = None) -> None:

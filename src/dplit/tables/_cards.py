@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import html
+import math
 import platform
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
 import dplit
 from dplit.audit import Ledger
+from dplit.mechanisms._draws import open_accounts
 from dplit.tables.facts import TableFacts
 from dplit.tables.released import _EXACT, _SHAPES
 
@@ -21,10 +24,12 @@ def _card(
     settings: Mapping[str, Any],
     told: Sequence[str],
     book: Ledger,
+    about: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return the release card."""
     return {
         "state": "finished",
+        **about,
         "mechanism": name,
         "estimator": type(fitted).__name__,
         "task": facts.task,
@@ -52,6 +57,33 @@ def _card(
         "how to load": "from dplit import load_model\n"
         "model = load_model(FOLDER)\nmodel.predict([{COLUMN: VALUE, ...}])",
     }
+
+
+def doubts(epsilon: float, delta: float, n_records: int | None) -> list[str]:
+    """Say what a reader of the card should know of the budget, by public numbers."""
+    told = []
+    if epsilon > 10.0:
+        told.append(
+            f"epsilon {epsilon:g} is large: by the bound alone, what is released may be "
+            f"{math.exp(min(epsilon, 700.0)):.2g} times as likely with a record as without it"
+        )
+    if n_records is not None and delta * n_records > 1.0:
+        told.append(
+            f"delta {delta:g} is above one over the number of records: the guarantee alone would "
+            "allow to publish one of them whole"
+        )
+    return told
+
+
+def said_of(n_records: int | None, about: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a card says of a release besides its mechanism: when, of what, from which budget.
+
+    ``n_records`` is None where it is not public.
+    """
+    said = {"table": "not said", "date": datetime.now(UTC).date().isoformat(), **about}
+    if n_records is not None:
+        said["number of records, which is public"] = n_records
+    return said | {"budget on disk": [account.as_json() for account in open_accounts()]}
 
 
 def _stated(facts: TableFacts, settings: Mapping[str, Any]) -> dict[str, Any]:

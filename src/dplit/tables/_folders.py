@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -138,12 +139,13 @@ def _write(
     told: Sequence[str],
     releases: Sequence[Any] | None = None,
     n_records: int | None = None,
+    about: Mapping[str, Any] = MappingProxyType({}),
 ) -> ReleasedModel:
     """Return a fitted model with its card, as it is written into a folder if there is one.
 
     ``releases`` are the numbers and choices that left the mechanisms, of which the model is made.
     """
-    card = _card(found.name, fitted, facts, settings, told, book)
+    card = _card(found.name, fitted, facts, settings, told, book, about)
     if place is None:
         return ReleasedModel(card, facts, fitted)
     content = {

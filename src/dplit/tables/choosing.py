@@ -16,7 +16,8 @@ from dplit._statements import state_guarantee
 from dplit.advice.tables import ranked
 from dplit.audit import ledger
 from dplit.mechanisms import gaussian_epsilon, gaussian_sigma, report_noisy_min
-from dplit.mechanisms._draws import part_of_records
+from dplit.mechanisms._draws import Price, charged, part_of_records
+from dplit.tables._cards import doubts, said_of
 from dplit.tables._chunks import TableError
 from dplit.tables._folders import _check_new, writing
 from dplit.tables.facts import Problem, header_of, load_problem, state_facts
@@ -29,9 +30,6 @@ _UNIT = 1 << 20
 
 #: Error of a regression, over the width of the bounds, from which a record's loss is 1.
 _FAR = 0.25
-
-#: Mechanisms whose only noise is Gaussian, so that several compose exactly.
-_GAUSSIAN = {"noisy_gradient", "additive", "sufficient_statistics"}
 
 
 def _shares(gaussian: Sequence[bool], epsilon: float, delta: float) -> list[tuple[float, float]]:
@@ -67,9 +65,11 @@ def _losses(problem: Problem, model: Any, rows: np.ndarray) -> int:
 
 
 def _is_gaussian(found: TableMechanism, problem: Problem) -> bool:
-    """Whether all noise of a fit is Gaussian; additive models of two classes perturb a risk."""
-    two_classes = len(problem.public.get("classes", ())) == 2
-    return found.name in _GAUSSIAN and not (found.name == "additive" and two_classes)
+    """Whether all noise of a fit is Gaussian, so that several compose exactly; additive models of
+    two classes perturb a risk.
+    """
+    many = len(problem.public.get("classes", ())) > 2
+    return getattr(found.estimator, "_gaussian", found.name == "additive" and many)
 
 
 def _candidates(kind: str, names: Sequence[str], problem: Problem) -> list[TableMechanism]:
@@ -198,8 +198,10 @@ def choose(
     found = _candidates(kind, names, problem)
     for one in found:
         one.make(problem, epsilon=epsilon, delta=delta)  # checks what is stated of it
+    price = Price(f"choice of a mechanism for {target}", epsilon, delta)
     with ledger() as book, writing(folder, facts, book, epsilon, delta) as write:
-        best, fits, parts = _chosen(problem, found, epsilon, delta, held, random_state)
+        with charged(price):
+            best, fits, parts = _chosen(problem, found, epsilon, delta, held, random_state)
         fitted, told = fits[best]
         fitted.random_state = random_state
         state_guarantee(
@@ -212,7 +214,8 @@ def choose(
             "to which nothing was fitted, chose between them; values are clipped to the stated "
             "bounds)",
         )
-        return write(found[best], fitted, {}, told)
+        told += doubts(epsilon, delta, n)
+        return write(found[best], fitted, {}, told, about=said_of(n, {}))
 
 
 def _chosen(

@@ -17,8 +17,10 @@ from sklearn.metrics import accuracy_score, r2_score
 
 from dplit._bounds import LARGEST_INPUT
 from dplit._checks import check_epsilon, check_integer, check_probability
+from dplit.accounting.budget import BudgetError
 from dplit.advice.engine import Recommendation
 from dplit.advice.tables import ranked, recommend
+from dplit.mechanisms._draws import open_accounts
 from dplit.streams import stream
 from dplit.tables._chunks import TableError
 from dplit.tables.facts import Array, Problem, TableFacts, _loaded, header_of, state_facts
@@ -325,6 +327,8 @@ def explore(
     TableError
         With the whole list of what is to be stated; or if a column agrees with what is stated of it
         in no record at all (another spelling, dates as numbers), which counts as public.
+    BudgetError
+        Inside an open budget.
 
     Notes
     -----
@@ -344,6 +348,8 @@ def explore(
     >>> bool(found.scores[best].mean() > 0.8), found.scores[best].shape
     (True, (1, 1))
     """
+    if open_accounts():
+        raise BudgetError("explore must not run inside a budget: no budget covers its scores")
     kind = task or ("classification" if classes is not None else "regression")
     if kind not in ("regression", "classification"):
         raise TableError(f"task must be regression or classification, got task={task!r}")

@@ -1,22 +1,40 @@
-"""One fit for others to use: a model as public numbers in JSON, and a card that says what it is."""
+"""From a table to a model that others may use: public numbers in JSON, and a card that says what it
+is.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dplit._base import RandomState
-from dplit._checks import check_epsilon, check_probability
+from dplit._base import RandomState, price_of
+from dplit._checks import check_choice, check_epsilon, check_neighboring, check_probability
+from dplit.accounting.budget import Budget
+from dplit.advice.engine import Recommendation
+from dplit.advice.tables import recommend
 from dplit.audit import ledger
-from dplit.mechanisms._draws import passing
+from dplit.mechanisms._draws import charged, open_accounts, passing
+from dplit.tables._cards import doubts, said_of
 from dplit.tables._chunks import TableError
-from dplit.tables._folders import _public, writing
-from dplit.tables.facts import Problem, TableFacts, _parsed, _plain
-from dplit.tables.mechanisms import TableMechanism, mechanism
+from dplit.tables._folders import _check_new, _public, writing
+from dplit.tables.facts import (
+    Problem,
+    TableFacts,
+    _parsed,
+    _plain,
+    header_of,
+    load_problem,
+    state_facts,
+)
+from dplit.tables.mechanisms import MECHANISMS, TableMechanism
+from dplit.tables.mechanisms import mechanism as mechanism_of
+from dplit.tables.released import ReleasedModel, load_model
 
 
 def _check_memory(found: TableMechanism, n_records: int, neighboring: str) -> None:
@@ -71,25 +89,26 @@ def check_request(
             facts.box,
             facts.indicators,
         )
-        mechanism(name, facts.task).make(
+        mechanism_of(name, facts.task).make(
             public, epsilon=1.0, delta=1e-5, neighboring=neighboring, settings=chosen
         )
     return chosen
 
 
-def release(
+def release_problem(
     problem: Problem,
     facts: TableFacts,
     name: str,
-    folder: str | os.PathLike[str],
+    folder: str | os.PathLike[str] | None,
     *,
     epsilon: float,
     delta: float,
     neighboring: str = "replace_one",
     settings: Mapping[str, Any] | None = None,
+    about: Mapping[str, Any] | None = None,
     random_state: RandomState = None,
 ) -> dict[str, Any]:
-    """Fit one mechanism to a whole table at the full budget, and write the model and its card.
+    """Fit one mechanism to a table that was read, at the full budget; write the model and its card.
 
     Parameters
     ----------
@@ -97,17 +116,19 @@ def release(
         The table and what is public about it: that by which it was read.
     name : str
         The mechanism, one of its task.
-    folder : str or path
+    folder : str, path or None
         Receives ``model.json``, ``card.json`` and ``card.html``. A folder that holds a release, a
         whole one or one that is unfinished, is refused: another release costs another budget. It is
         claimed before any noise is drawn, by a card that says that it is unfinished until all is
-        written; a release that fails before that leaves nothing.
+        written; a release that fails before that leaves nothing. With None nothing is written.
     epsilon, delta : float
         The budget.
     neighboring : {"replace_one", "add_remove"}, default="replace_one"
         Under "replace_one" the number of records is public and stands in the guarantee.
     settings : mapping or None, default=None
         Settings of the estimator, chosen without this table: numbers, texts or lists of them.
+    about : mapping or None, default=None
+        What the card is to say besides, all of it public: names with texts or numbers.
     random_state : int, Generator, RandomState or None, default=None
         None draws the noise from the operating system's entropy. Anything else is for tests and
         voids the guarantee, as the card then says.
@@ -120,19 +141,38 @@ def release(
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from dplit import load_model
-    >>> from dplit.tables.facts import load_problem, state_facts
     >>> table = {"age": [20.0, 40.0, 60.0, 80.0] * 100, "days": [1.0, 2.0, 4.0, 8.0] * 100}
     >>> bounds = {"age": (0, 100), "days": (0, 10)}
     >>> facts = state_facts(list(table), target="days", task="regression", bounds=bounds)
     >>> problem = load_problem(table, facts)
     >>> with TemporaryDirectory() as place:
-    ...     card = release(problem, facts, "additive", f"{place}/stay", epsilon=1.0, delta=1e-6)
+    ...     card = release_problem(
+    ...         problem, facts, "additive", f"{place}/stay", epsilon=1.0, delta=1e-6
+    ...     )
     ...     days = load_model(f"{place}/stay").predict({"age": [30.0, 70.0]})
     >>> card["epsilon"], len(days)
     (1.0, 2)
     """
-    found, chosen = mechanism(name, facts.task), _plain(settings or {})
+    released = _released(
+        problem, facts, name, folder, epsilon, delta, neighboring, settings, about, random_state
+    )
+    return dict(released.card)
+
+
+def _released(
+    problem: Problem,
+    facts: TableFacts,
+    name: str,
+    folder: str | os.PathLike[str] | None,
+    epsilon: float,
+    delta: float,
+    neighboring: str,
+    settings: Mapping[str, Any] | None,
+    about: Mapping[str, Any] | None,
+    random_state: RandomState,
+) -> ReleasedModel:
+    """Return what :func:`release_problem` writes."""
+    found, chosen = mechanism_of(name, facts.task), _plain(settings or {})
     epsilon, delta = (
         check_epsilon(epsilon),
         check_probability("delta", delta, zero=True),
@@ -140,7 +180,11 @@ def release(
     _check_agrees(problem, facts)
     _check_memory(found, len(problem.X), neighboring)
     budget: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "neighboring": neighboring}
-    _public(found.make(problem, **budget, settings=chosen))
+    unfitted = found.make(problem, **budget, settings=chosen)
+    _public(unfitted)
+    public = len(problem.X) if neighboring == "replace_one" else None
+    what = f"release of {name} for {facts.target or facts.task}"
+    price = price_of(unfitted, what, table=(about or {}).get("table", ""))
     with ledger() as book, writing(folder, facts, book, epsilon, delta) as write:
         releases: list[Any] = []
 
@@ -148,10 +192,198 @@ def release(
             releases.append(released)
             return released
 
-        with passing(written):
+        with charged(price), passing(written):
             fitted, told = found.fit(problem, **budget, random_state=random_state, settings=chosen)
-        public = len(problem.X) if neighboring == "replace_one" else None
-        return dict(write(found, fitted, chosen, told, releases, public).card)
+        told += doubts(epsilon, delta, public)
+        return write(found, fitted, chosen, told, releases, public, said_of(public, about or {}))
+
+
+def release(
+    file: Any,
+    *,
+    target: str | None = None,
+    bounds: Mapping[str, Sequence[float]] | None = None,
+    categories: Mapping[str, Sequence[Any]] | None = None,
+    classes: Sequence[Any] | None = None,
+    fill: Mapping[str, float] | None = None,
+    ignore: Sequence[str] | None = None,
+    skewed: Sequence[str] | None = None,
+    n_clusters: int = 0,
+    epsilon: float,
+    delta: float,
+    folder: str | os.PathLike[str] | None = None,
+    mechanism: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    neighboring: str = "replace_one",
+    budget: str | os.PathLike[str] | Budget | None = None,
+    table: str | None = None,
+    stated_by: str | None = None,
+    intended_use: str | None = None,
+    separator: str | None = None,
+    decimal: str = ".",
+    thousands: str = "",
+    random_state: RandomState = None,
+) -> ReleasedModel:
+    """Publish a private model of a table: read it, fit one mechanism once, write a card.
+
+    Everything that is stated must be known without the table. What is missing is told all at once,
+    before a record is read, and whatever can fail is checked before any noise is drawn.
+
+    Parameters
+    ----------
+    file : str, path or table
+        CSV, also compressed, or Parquet, or a folder of either; or a table of pandas, polars,
+        pyarrow or dask, or a mapping of names to columns.
+    target : str, optional
+        Column that is predicted; None for clusters. A record without it contributes nothing.
+    bounds : mapping of str to pair of float, optional
+        Lowest and highest value of each numeric column, and of a numeric target; what is outside
+        is clipped.
+    categories : mapping of str to sequence, optional
+        Values of each column of texts; every other value counts as the first, and a missing one as
+        ``""`` if that is among them.
+    classes : sequence, optional
+        Two or more labels, for classification.
+    fill : mapping of str to float, optional
+        What stands for missing numbers; else the middle of the bounds.
+    ignore, skewed : sequence of str, optional
+        Columns that are not used; numeric ones that crowd near their lowest bound.
+    n_clusters : int, default=0
+        Number of clusters, where there is no target.
+    epsilon, delta : float
+        Budget of the release: epsilon positive, delta in [0, 1/2). Delta 0 is for mechanisms of
+        pure noise.
+    folder : str or path, optional
+        Receives ``model.json``, ``card.json`` and ``card.html``; one that holds a release is
+        refused. With None nothing is written.
+    mechanism : str, optional
+        One of :data:`dplit.tables.mechanisms.MECHANISMS` for the task. By default that of
+        :func:`~dplit.advice.tables.recommend`, which reads public numbers; where it says that
+        nothing is worth a release, nothing is released.
+    settings : mapping, optional
+        Settings of the estimator, chosen without this table.
+    neighboring : {"replace_one", "add_remove"}, default="replace_one"
+        Under "replace_one" the number of records is public; under "add_remove" a mechanism must be
+        named, since the rule reads that number.
+    budget : str, path or Budget, optional
+        A :class:`~dplit.accounting.budget.Budget` on disk, or its file, which pays: the release is
+        refused where its cap would be passed. Budgets that are open pay as well.
+    table, stated_by, intended_use : str, optional
+        For the card: the name of the table (that of the file is not told, since it may say
+        something), by default that of the budget; who stated what is public; what the model is for.
+    separator, decimal, thousands
+        How a file is written, as in :func:`~dplit.tables.exploring.explore`.
+    random_state : int, Generator, RandomState or None, default=None
+        None for releases; anything else is for tests and voids the guarantee.
+
+    Returns
+    -------
+    ReleasedModel
+        As :func:`~dplit.tables.released.load_model` loads it from the folder: ``predict``,
+        ``card``, ``plot()``.
+
+    Raises
+    ------
+    TableError
+        With the whole list of what is to be stated; if nothing is worth a release; or as
+        :func:`~dplit.tables.facts.load_problem`.
+    BudgetError
+        If the budget does not cover it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> table = load_wine(as_frame=True).frame[["alcohol", "color_intensity", "target"]]
+    >>> model = release(table, target="target", classes=(0, 1, 2), epsilon=3.0, delta=1e-6,
+    ...     bounds={"alcohol": (10, 16), "color_intensity": (0, 15)})
+    >>> model.card["mechanism"], len(model.predict(table))
+    ('additive', 178)
+    """
+    kind = "classification" if classes is not None else "regression" if target else "clustering"
+    epsilon, delta = check_epsilon(epsilon), check_probability("delta", delta, zero=True)
+    if delta >= 0.5:
+        raise ValueError(f"delta must be below 1/2, got delta={delta!r}")
+    check_neighboring(neighboring)
+    for name, text in (("table", table), ("stated_by", stated_by), ("intended_use", intended_use)):
+        if not isinstance(text, (str, type(None))):
+            raise TypeError(f"{name} must be a text, got {name}={text!r}")
+    if mechanism is not None:
+        names = [one.name for one in MECHANISMS if one.task == kind]
+        check_choice("mechanism", mechanism, names)
+    elif neighboring == "add_remove" or kind == "clustering":
+        why = "has no rule" if kind == "clustering" else "hides the number that the rule reads"
+        names = [
+            one.name for one in MECHANISMS if one.task == kind and neighboring in one.relations
+        ]
+        raise TableError(f"mechanism must be one of {', '.join(names)}: {neighboring} {why}")
+    if folder is not None:
+        _check_new(Path(folder))
+    account = _account(budget)
+    facts = state_facts(
+        header_of(file, separator=separator),
+        target=target,
+        task=kind,
+        bounds=bounds,
+        categories=categories,
+        classes=classes,
+        fill=fill,
+        ignore=ignore,
+        n_clusters=n_clusters,
+        skewed=skewed,
+        decimal=decimal,
+        thousands=thousands,
+    )
+    chosen = check_request(facts, mechanism or "", settings or {}, neighboring)
+    problem = load_problem(file, facts, progress=False, separator=separator)
+    advice = _advice(problem, facts, epsilon, delta) if neighboring == "replace_one" else None
+    name = mechanism or _recommended(advice)
+    about = {
+        "table": table or (account.table if account else "") or "not said",
+        "stated by": stated_by or "not said",
+        "intended use": intended_use or "not said",
+        "expected": str(advice.expected) if advice is not None else "no rule for this",
+    }
+    with nullcontext() if account is None or account in open_accounts() else account:
+        model = _released(
+            problem, facts, name, folder, epsilon, delta, neighboring, chosen, about, random_state
+        )
+    return model if folder is None else load_model(folder)
+
+
+def _account(budget: Any) -> Budget | None:
+    """Return the budget that is to pay."""
+    return budget if budget is None or isinstance(budget, Budget) else Budget(budget)
+
+
+def _advice(
+    problem: Problem, facts: TableFacts, epsilon: float, delta: float
+) -> Recommendation | None:
+    """Return what the rule says by public numbers, None where it has none for them."""
+    if facts.task == "clustering":
+        return None
+    many = len(facts.classes) if facts.task == "classification" else None
+    if delta == 0.0 and many != 2:
+        return None
+    return recommend(
+        task=facts.task,
+        n=len(problem.X),
+        n_columns=len(facts.columns),
+        n_classes=many,
+        epsilon=epsilon,
+        delta=delta,
+    )
+
+
+def _recommended(advice: Recommendation | None) -> str:
+    """Return the name of what is recommended, or refuse to release."""
+    if advice is None:
+        raise TableError("mechanism must be stated where delta is 0 and there are not two classes")
+    if advice.name is None:
+        raise TableError(
+            f"nothing is worth a release here: {advice.reason} To release one all the same, name "
+            "it by mechanism=..."
+        )
+    return advice.name
 
 
 def _check_agrees(problem: Problem, facts: TableFacts) -> None:
