@@ -25,7 +25,7 @@ from dplit.advice.entry_errors import (
     moments_error,
     projection_error,
 )
-from dplit.entries.moments import entry_variances, solve_moments
+from dplit.entries._moments import entry_variances, solve_moments
 from dplit.entries.projections import _useful_amount
 from dplit.papers.projection.laws import _projected_moments
 from dplit.papers.projection.samplers import _additive_moments, bartlett_factor

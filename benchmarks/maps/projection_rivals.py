@@ -15,7 +15,7 @@ from dplit.advice.entry_errors import (
     moments_error,
     projection_error,
 )
-from dplit.entries._penalties import penalised_error
+from dplit.entries._moments import penalised_error
 from dplit.mechanisms import gaussian_sigma
 
 METHODS = (

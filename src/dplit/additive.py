@@ -29,6 +29,7 @@ from dplit._records import classified_records, fitted_records, labelled_records
 from dplit._statements import only_replacement, state_guarantee
 from dplit.features.hats import HatMap
 from dplit.linear._descent import Schedule, descend, public_number
+from dplit.linear._regressors import warn_of_few
 from dplit.linear._schedules import descent_schedule, paced
 from dplit.linear.gradient_classifier import NoisyGradientClassifier, softmax
 from dplit.linear.objective import SmoothLoss, objective_noise
@@ -36,7 +37,7 @@ from dplit.linear.objective_classifier import (
     ObjectivePerturbationClassifier,
     objective_default_penalty,
 )
-from dplit.linear.regressors import NoisyGradientRegressor, warn_of_few
+from dplit.linear.regressors import NoisyGradientRegressor
 from dplit.mechanisms import gaussian_sigma
 
 #: Knots of a column by default: more change no score on our tables, at most budgets.

@@ -17,8 +17,7 @@ from scipy.stats import norm
 
 from dplit._checks import Array
 from dplit.advice.engine import learnt
-from dplit.entries._penalties import best_penalty
-from dplit.entries.moments import entry_variances
+from dplit.entries._moments import best_penalty, entry_variances
 from dplit.entries.privacy import row_variance
 from dplit.entries.projections import CAP
 from dplit.mechanisms import gaussian_sigma

@@ -18,14 +18,14 @@ from dplit._base import RandomState, noise_source, whole
 from dplit._checks import Array, check_epsilon, check_flag, quiet
 from dplit._numerics.exact import exact_gram, gram_rounding, grid_values
 from dplit.entries._checks import check_least_delta
-from dplit.entries._penalties import best_penalty
-from dplit.entries.estimators import _MOST_BITS, _EntryPrivateRegressor
-from dplit.entries.variances import moment_variances
+from dplit.entries._moments import (
+    entry_variances,
+    moment_epsilon,
+    moment_mus,
+    solve_moments,
+)
+from dplit.entries.estimators import _EntryPrivateRegressor
 from dplit.linear._moments import Moments
-from dplit.mechanisms import gaussian_epsilon
-
-#: Beyond this the noise is rounding, and epsilon is said to be infinite.
-_LARGEST_MU = 1e7
 
 
 class EntryMomentsRegressor(_EntryPrivateRegressor):
@@ -181,68 +181,3 @@ class EntryMomentsRegressor(_EntryPrivateRegressor):
             rng=rng,
             responses="responses",
         )
-
-
-def entry_variances(
-    *, epsilon: float, n_features: int, ones: int, response_energy: float
-) -> tuple[float, float]:
-    """Variances of the noise on the moments of entries and responses in [-1, 1].
-
-    ``ones`` is 1 if a public column of ones stands beside the d columns; ``response_energy`` is the
-    mean square of the responses. The split is best for coefficients that explain all of them.
-    """
-    g, c = moment_variances(
-        epsilon=min(epsilon, _MOST_BITS),
-        n_features=n_features + ones,
-        response_bound=1.0,
-        energy=max(3.0 * response_energy, 1e-9),
-    )
-    room = (1.0 + gram_rounding(n_features**2 + n_features)) ** 2
-    return g * room, c * room
-
-
-def moment_mus(d: int, ones: int, g: float, c: float) -> tuple[float, float]:
-    """Gaussian privacy of the moments when one entry, or one row, is replaced; y is public."""
-    power = (d - 1 + ones) / g + 1.0 / c
-    entry = 4.0 * power
-    if 4.0 * power * g < 1.0:  # one column: between -1 and 1 the square moves more
-        a = (3.0 - math.sqrt(1.0 - 4.0 * power * g)) / 2.0
-        entry = max(entry, a * a * (power + (2.0 - a) ** 2 / (2.0 * g)))
-    beside = ones / g + 1.0 / c
-    t = -min(g * beside, d)  # inner product of the two rows
-    row = (d * d - t * t) / g + 2.0 * (d - t) * beside
-    return math.sqrt(entry), math.sqrt(entry if d == 1 else row)
-
-
-def moment_epsilon(delta: float, mu: float) -> float:
-    """Epsilon of the Gaussian mechanism; infinite where the noise has all but vanished."""
-    return math.inf if mu > _LARGEST_MU else float(gaussian_epsilon(delta=delta, sigma=1.0 / mu))
-
-
-def solve_moments(
-    gram: Array,
-    cross: Array,
-    *,
-    variances: tuple[float, float],
-    n_samples: int,
-    response_energy: float,
-) -> tuple[Array, float]:
-    r"""Coefficients from noisy moments, and the penalty: a function of release and responses.
-
-    The penalty is the best for columns of equal energy, read off the trace, and for a
-    signal read off ``cross``; at least what leaves the smallest eigenvalue above
-    :math:`\sqrt{gd}`, the size of the noise. No signal: zero coefficients, an infinite penalty.
-    """
-    (g, c), (n, d) = variances, (n_samples, len(cross))
-    values, vectors = np.linalg.eigh(gram)
-    energy = float(np.clip(values.mean() / n, math.sqrt(2.0 * g / d) / n, 1.0))
-    explained = float(cross @ cross) - d * c - n * energy * d * response_energy
-    signal = min(explained / (n * energy) ** 2, response_energy / energy)
-    if signal <= 0.0:
-        return np.zeros(d), math.inf
-    noise = response_energy - energy * signal
-    column = np.full(1, n * energy)
-    square = column**2 * signal / d * (1.0 + d / n) + column * noise
-    alpha, _ = best_penalty(column, square + c, column * signal / d, variance=g * d)
-    alpha = max(alpha, math.sqrt(g * d) - float(values[0]))
-    return np.asarray(vectors @ ((vectors.T @ cross) / (values + alpha))), alpha
