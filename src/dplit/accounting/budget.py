@@ -46,7 +46,17 @@ _COVERS = {"record": ("record", "person"), "person": ("person",)}
 
 
 class BudgetError(ValueError):
-    """A release that a budget does not cover, or a budget that cannot be read or written."""
+    """A release that a budget does not cover, or a budget that cannot be read or written.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as place:
+    ...     budget = Budget(f"{place}/stay.budget.json", epsilon=1.0, delta=0.0, table="stay")
+    ...     try:
+    ...         Budget(f"{place}/stay.budget.json", epsilon=2.0, delta=0.0)
+    ...     except BudgetError:
+    ...         print("the cap of a file stays what it was")
+    the cap of a file stays what it was
+    """
 
 
 @dataclass(frozen=True)
@@ -69,6 +79,11 @@ class Entry:
         counts as "drawn"; what failed before its first draw counts nothing.
     drawn : tuple of mapping
         What a ledger heard of it; no number depends on a record.
+
+    Examples
+    --------
+    >>> Entry(1, "centres", "stay", "2026-01-01T00:00:00+00:00", epsilon=1.0, delta=0.0).state
+    'open'
     """
 
     number: int

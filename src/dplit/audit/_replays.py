@@ -19,7 +19,16 @@ _OTHERWISE = (
 
 
 class ReplayError(RuntimeError):
-    """A fit released another number of times, or numbers of another shape, than the first."""
+    """A fit released another number of times, or numbers of another shape, than the first.
+
+    >>> from sklearn.decomposition import PCA
+    >>> X = np.eye(2)
+    >>> try:
+    ...     replay(PCA(1, random_state=0), (X,), (X,))
+    ... except ReplayError as error:
+    ...     print(error)
+    PCA released nothing by an exact mechanism
+    """
 
 
 def _from(left: list[Any]) -> Callable[[Any], Any]:
