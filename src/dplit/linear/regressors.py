@@ -83,6 +83,7 @@ class SufficientStatisticsRegressor(ClippedLinearRegressor):
 
     Examples
     --------
+    >>> import numpy as np
     >>> X = np.linspace(-1, 1, 4000).reshape(-1, 1)
     >>> model = SufficientStatisticsRegressor(data_norm=1.0, bounds=(0.0, 4.0), random_state=0)
     >>> model = model.fit(X, 2.0 + X[:, 0])
@@ -223,6 +224,7 @@ class NoisyGradientRegressor(ClippedLinearRegressor):
 
     Examples
     --------
+    >>> import numpy as np
     >>> X = np.linspace(-1, 1, 4000).reshape(-1, 1)
     >>> model = NoisyGradientRegressor(data_norm=1.0, bounds=(0.0, 4.0), random_state=0)
     >>> model = model.fit(X, 2.0 + X[:, 0])
