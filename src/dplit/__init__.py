@@ -14,8 +14,13 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "_checks": ("NoiseWarning",),
-    "accounting": ("noise_multiplier", "sampled_gaussian_sigma", "zcdp_epsilon", "zcdp_rho"),
-    "accounting.budget": ("Budget",),
+    "accounting": (
+        "Budget",
+        "noise_multiplier",
+        "sampled_gaussian_sigma",
+        "zcdp_epsilon",
+        "zcdp_rho",
+    ),
     "additive": ("PrivateAdditiveClassifier", "PrivateAdditiveRegressor"),
     "advice.tables": ("recommend",),
     "clusters.estimator": ("PrivateLloyd",),

@@ -1,11 +1,11 @@
 __version__: str
 
 from dplit._checks import NoiseWarning as NoiseWarning
+from dplit.accounting import Budget as Budget
 from dplit.accounting import noise_multiplier as noise_multiplier
 from dplit.accounting import sampled_gaussian_sigma as sampled_gaussian_sigma
 from dplit.accounting import zcdp_epsilon as zcdp_epsilon
 from dplit.accounting import zcdp_rho as zcdp_rho
-from dplit.accounting.budget import Budget as Budget
 from dplit.additive import PrivateAdditiveClassifier as PrivateAdditiveClassifier
 from dplit.additive import PrivateAdditiveRegressor as PrivateAdditiveRegressor
 from dplit.advice.tables import recommend as recommend

@@ -27,8 +27,7 @@ from dplit.linear._moments import moment_sensitivity
 from dplit.mechanisms import gaussian_epsilon
 from dplit.sketching.sketches import SketchMap, sketch
 from dplit.streams import stream
-from dplit.tables import _files
-from dplit.tables import _persons as tables__persons
+from dplit.tables import _contributions, _files
 from dplit.tables.fits import fit_summary
 from dplit.tables.grids import MomentGrid, Summary, SummaryFacts, merge_summaries
 from dplit.tables.reading import batches
@@ -452,7 +451,7 @@ def test_which_records_count_depends_on_the_person_alone(most: int, text: bool) 
 def test_equal_hashes_are_told_apart_by_the_records(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of many persons and of one. Kills a tie that the order of the records breaks."""
     monkeypatch.setattr(
-        tables__persons, "_scrambled", lambda rows: np.zeros(rows.shape[1], np.uint64)
+        _contributions, "_scrambled", lambda rows: np.zeros(rows.shape[1], np.uint64)
     )
     table = _persons()
     for some in (np.arange(len(table["y"])), np.flatnonzero(np.asarray(table["who"]) == 5)):

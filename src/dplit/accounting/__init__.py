@@ -9,10 +9,13 @@ divides; the accountant runs with add/remove semantics, in which a Gaussian even
 
 ``sampled_gaussian_delta`` and ``sampled_gaussian_sigma`` need no extra: they compose
 Poisson-subsampled releases themselves, by direction, and calibrate in a fraction of a second.
+
+A ``Budget`` is a file: a cap on what several releases, fits and draws spend together.
 """
 
 from __future__ import annotations
 
+from dplit.accounting.budget import Budget, BudgetError, Entry
 from dplit.accounting.composition import (
     composed_delta,
     composed_epsilon,
@@ -23,6 +26,7 @@ from dplit.accounting.conversions import (
     gdp_budget,
     gdp_delta,
     gdp_epsilon,
+    group_budget,
     zcdp_delta,
     zcdp_epsilon,
     zcdp_rho,
@@ -30,12 +34,16 @@ from dplit.accounting.conversions import (
 from dplit.accounting.sampled import sampled_gaussian_delta, sampled_gaussian_sigma
 
 __all__ = [
+    "Budget",
+    "BudgetError",
+    "Entry",
     "composed_delta",
     "composed_epsilon",
     "gaussian_event",
     "gdp_budget",
     "gdp_delta",
     "gdp_epsilon",
+    "group_budget",
     "noise_multiplier",
     "sampled_gaussian_delta",
     "sampled_gaussian_sigma",

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from dplit._checks import (
     check_choice,
@@ -23,9 +23,11 @@ from dplit._checks import (
     check_probability,
 )
 from dplit._numerics.rounding import round_down, round_up
-from dplit.audit import Ledger, LedgerError, ledger
 from dplit.mechanisms import gaussian_epsilon, gaussian_sigma
 from dplit.mechanisms._draws import Draw, Price, account_open, open_accounts
+
+if TYPE_CHECKING:
+    from dplit.audit import Ledger
 
 _FORMAT = "dplit budget 1"
 
@@ -361,6 +363,8 @@ class Budget:
                 f"the budget is of one {self.unit}, and the guarantee of one {price.unit}: "
                 f"{price.what}"
             )
+        from dplit.audit import ledger  # which loads SciPy's statistics, for seconds
+
         mu = _mu(price.epsilon, price.delta) if price.gaussian else None
         entry = self._begin(price, mu)
         with ledger() as book:
@@ -571,6 +575,8 @@ def _mu(epsilon: float, delta: float) -> float | None:
 
 def _settled(entry: Entry, book: Ledger) -> dict[str, float | None]:
     """Return what changes of an entry by what was heard of it: never its guarantee for a larger."""
+    from dplit.audit import LedgerError
+
     try:
         losses = book._losses()
     except LedgerError:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 
-from dplit._checks import check_nonnegative, check_positive, check_probability
+from dplit._checks import check_integer, check_nonnegative, check_positive, check_probability
 from dplit._numerics.rounding import round_down, round_up
 from dplit.mechanisms import gaussian_delta, gaussian_epsilon, gaussian_sigma
 
@@ -267,3 +267,49 @@ def gdp_budget(*, epsilon: float, delta: float) -> float:
     0.268051123
     """
     return math.nextafter(1.0 / gaussian_sigma(epsilon=epsilon, delta=delta), 0.0)
+
+
+def group_budget(
+    *, epsilon: float, delta: float, size: int, gaussian: bool = False
+) -> tuple[float, float]:
+    r"""Return a budget for one record that comes to the given one for so many records together.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        Budget for ``size`` records: epsilon positive, delta in [0, 1/2).
+    size : int
+        Records of a person that may change at once, at least 1.
+    gaussian : bool, default=False
+        Whether what it is for has Gaussian noise alone, and is as private as one Gaussian release.
+
+    Returns
+    -------
+    epsilon, delta : float
+        Of one record. In general :math:`\epsilon/k` and
+        :math:`\delta(e^{\epsilon/k}-1)/(e^\epsilon-1)` (Vadhan 2017, Lemma 2.2, its sum kept);
+        where all is Gaussian the budget of :math:`\mu/k`, which is exact and larger.
+
+    Examples
+    --------
+    >>> [round(part, 8) for part in group_budget(epsilon=1.0, delta=1e-6, size=2)]
+    [0.5, 3.8e-07]
+    >>> one = group_budget(epsilon=1.0, delta=1e-6, size=2, gaussian=True)
+    >>> round(one[0], 3), one[1], round(gdp_budget(epsilon=1.0, delta=1e-6) / 2, 4)
+    (0.475, 1e-06, 0.1183)
+    """
+    k = check_integer("size", size)
+    epsilon = check_positive("epsilon", epsilon)
+    delta = check_probability("delta", delta, zero=True)
+    if k == 1:
+        return epsilon, delta
+    if gaussian and 0.0 < delta < 0.5:
+        whole = gdp_budget(epsilon=epsilon, delta=delta)
+        each = float(gaussian_epsilon(sigma=k / whole, delta=delta)) * (1.0 - 1e-9)
+        if each > 0.0 and k * gdp_budget(epsilon=each, delta=delta) <= whole:
+            return each, delta
+    each = round_down(Fraction(epsilon) / k)
+    if delta == 0.0:
+        return each, 0.0
+    share = math.exp(each - epsilon) * math.expm1(-each) / math.expm1(-epsilon)
+    return each, delta * share * (1.0 - 1e-12)

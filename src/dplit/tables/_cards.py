@@ -59,7 +59,7 @@ def _card(
     }
 
 
-def doubts(epsilon: float, delta: float, n_records: int | None) -> list[str]:
+def doubts(epsilon: float, delta: float, units: int | None) -> list[str]:
     """Say what a reader of the card should know of the budget, by public numbers."""
     told = []
     if epsilon > 10.0:
@@ -67,22 +67,22 @@ def doubts(epsilon: float, delta: float, n_records: int | None) -> list[str]:
             f"epsilon {epsilon:g} is large: by the bound alone, what is released may be "
             f"{math.exp(min(epsilon, 700.0)):.2g} times as likely with a record as without it"
         )
-    if n_records is not None and delta * n_records > 1.0:
+    if units is not None and delta * units > 1.0:
         told.append(
-            f"delta {delta:g} is above one over the number of records: the guarantee alone would "
+            f"delta {delta:g} is above one over their number: the guarantee alone would "
             "allow to publish one of them whole"
         )
     return told
 
 
-def said_of(n_records: int | None, about: Mapping[str, Any]) -> dict[str, Any]:
+def said_of(units: int | None, about: Mapping[str, Any], of: str = "records") -> dict[str, Any]:
     """Return what a card says of a release besides its mechanism: when, of what, from which budget.
 
-    ``n_records`` is None where it is not public.
+    ``units`` is how many records or persons there are, None where that is not public.
     """
     said = {"table": "not said", "date": datetime.now(UTC).date().isoformat(), **about}
-    if n_records is not None:
-        said["number of records, which is public"] = n_records
+    if units is not None:
+        said[f"number of {of}, which is public"] = units
     return said | {"budget on disk": [account.as_json() for account in open_accounts()]}
 
 
@@ -102,6 +102,9 @@ def _stated(facts: TableFacts, settings: Mapping[str, Any]) -> dict[str, Any]:
         "fill of missing numbers (otherwise the middle of the bounds)": facts.fill,
         "skewed (read on a logarithmic scale)": facts.skewed,
         "decimals and groups of digits in texts": [facts.decimal, facts.thousands],
+        "persons (column, and records of each that count at most)": (
+            [facts.group, facts.rows_each] if facts.group else "none: each record is one"
+        ),
         "clusters": facts.n_clusters or "none",
         "settings": {**settings} or "defaults, which read public numbers alone",
     }

@@ -7,35 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dplit.tables._contributions import chosen_records
 from dplit.tables.grids import _BLOCK, Summary, SummaryFacts, _add, _grid_blocks
 from dplit.tables.reading import read
-
-
-def _scrambled(rows: NDArray[np.int32]) -> NDArray[np.uint64]:
-    """Return a public hash of each record, column (q, n) by column, which decides who is first."""
-    mixed = np.zeros(rows.shape[1], np.uint64)
-    for row in rows:
-        mixed = (mixed ^ row.astype(np.int64).view(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
-        mixed ^= mixed >> np.uint64(29)
-    return (mixed ^ (mixed >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
-
-
-def _chosen(codes: NDArray[Any], rows: NDArray[np.int32], most: int) -> NDArray[np.intp]:
-    """Return which records (q, n) of persons (n,) count: of each the first ``most`` by their hash.
-
-    A record of a person counts or not whatever the records of others are, and in any order;
-    records of one hash are in the order of their entries, and equal ones are interchangeable.
-    """
-    mixed = _scrambled(rows)
-    order = np.lexsort((mixed, codes))
-    before, after = order[:-1], order[1:]
-    even = (codes[before] == codes[after]) & (mixed[before] == mixed[after])
-    if (rows[:, before[even]] != rows[:, after[even]]).any():
-        order = np.lexsort((*rows, mixed, codes))
-    people = codes[order]
-    first = np.flatnonzero(np.r_[True, people[1:] != people[:-1]][: len(people)])
-    rank = np.arange(len(people)) - np.repeat(first, np.diff(np.r_[first, len(people)]))
-    return np.asarray(order[rank < most])
 
 
 def _people(part: Any, facts: SummaryFacts, size: int) -> NDArray[Any]:
@@ -68,7 +42,7 @@ def _first_records(
     everyone, codes = np.unique(people, return_inverse=True)
     known = rows[-1] > 0
     rows, codes = rows[:, known], codes[known]
-    keep = _chosen(codes, rows, facts.rows_each or 1)
+    keep = chosen_records(codes, rows, facts.rows_each or 1)
     rows, codes = rows[:, keep], codes[keep]
     elsewhere = np.isin(everyone, shared)
     away = elsewhere[codes]

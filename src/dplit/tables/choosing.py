@@ -21,7 +21,7 @@ from dplit.tables._cards import doubts, said_of
 from dplit.tables._chunks import TableError
 from dplit.tables._folders import _check_new, writing
 from dplit.tables.facts import Problem, header_of, load_problem, state_facts
-from dplit.tables.mechanisms import TableMechanism, mechanism
+from dplit.tables.mechanisms import TableMechanism, is_gaussian, mechanism
 from dplit.tables.released import ReleasedModel
 from dplit.tables.releasing import _check_memory
 
@@ -62,14 +62,6 @@ def _losses(problem: Problem, model: Any, rows: np.ndarray) -> int:
     low, high = problem.public["bounds"]
     far = (np.clip(truth, low, high) - predicted) / (_FAR * (high - low))
     return int(np.floor(np.minimum(np.nan_to_num(far, nan=1.0) ** 2, 1.0) * _UNIT).sum())
-
-
-def _is_gaussian(found: TableMechanism, problem: Problem) -> bool:
-    """Whether all noise of a fit is Gaussian, so that several compose exactly; additive models of
-    two classes perturb a risk.
-    """
-    many = len(problem.public.get("classes", ())) > 2
-    return getattr(found.estimator, "_gaussian", found.name == "additive" and many)
 
 
 def _candidates(kind: str, names: Sequence[str], problem: Problem) -> list[TableMechanism]:
@@ -232,7 +224,7 @@ def _chosen(
     order = split.permutation(len(problem.X))
     cut = len(order) - max(1, round(held * len(order)))
     fit_to, judged_on = order[: max(cut, 1)], order[max(cut, 1) :]
-    exact = [_is_gaussian(one, problem) for one in found]
+    exact = [is_gaussian(one, problem) for one in found]
     fits = []
     with part_of_records("records fitted to"):
         for one, budget, seed in zip(found, _shares(exact, epsilon, delta), seeds, strict=True):

@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from dplit._checks import as_number
 from dplit._entries import is_missing
 from dplit.tables._chunks import TableError, named
+from dplit.tables._contributions import Contributions
 from dplit.tables._csv_files import is_number
 from dplit.tables._sources import opened
 
@@ -80,6 +81,10 @@ class TableFacts:
     decimal, thousands : str
         Characters before the decimals of a number that is a text, and between its groups of digits;
         none where it is empty.
+    group : str
+        Column that says whose a record is; empty where each person has one.
+    rows_each : int
+        Records of a person that count, at most; a record of nobody counts nothing.
     """
 
     task: _Task
@@ -94,6 +99,8 @@ class TableFacts:
     skewed: Sequence[str] = ()
     decimal: str = "."
     thousands: str = ""
+    group: str = ""
+    rows_each: int = 1
 
     @property
     def data_norm(self) -> float:
@@ -298,6 +305,19 @@ def _place(
     return place
 
 
+def _person(value: Any) -> Any:
+    """Return what tells a person from others, None for nobody: of numbers, and of texts that are
+    written as numbers, the number. To take two for one is safe, and not the other way round.
+    """
+    if is_missing(value):
+        return None
+    try:
+        number = _exact(value)
+        return _text(value) if number is None else number
+    except Exception:  # whatever an object does when it is asked for a text
+        return None
+
+
 @dataclass(frozen=True)
 class Problem:
     """Encoded records with what is public about them.
@@ -473,6 +493,8 @@ def state_facts(
     skewed: Any = (),
     decimal: str = ".",
     thousands: str = "",
+    group: str | int | None = "",
+    rows_each: int = 1,
 ) -> TableFacts:
     """Check what is stated about a table against the names of its columns.
 
@@ -488,6 +510,8 @@ def state_facts(
         of pandas are.
     decimal, thousands : str, default="." and ""
         As in :class:`TableFacts`, each one character, or none for ``thousands``.
+    group, rows_each
+        As in :class:`TableFacts`; for a table with a target.
 
     Returns
     -------
@@ -516,7 +540,7 @@ def state_facts(
     )
     fills, labels = _parsed("fill", fill, dict, told), _parsed("classes", classes, list, told)
     left, crowded = _parsed("ignore", ignore, list, told), _parsed("skewed", skewed, list, told)
-    target = "" if target is None else named(target)
+    target, group = ("" if name is None else named(name) for name in (target, group))
     for given in (ranges, texts, fills):
         if len(set(map(named, given))) < len(given):
             told.append(f"names of columns must differ without blanks, got {list(given)}")
@@ -526,7 +550,9 @@ def state_facts(
     told += _mark_faults(decimal, thousands)
     kind = _inferred(task, target, ranges, labels, n_clusters, told, python)
     told += _value_faults(ranges, texts, labels, fills, crowded, target)
-    every, counts = [*ranges, *texts, *left, *([target] if target else [])], Counter(header)
+    told += _group_faults(group, rows_each, kind, {*ranges, *texts, *left, target})
+    named_ones = [name for name in (target, group) if name]
+    every, counts = [*ranges, *texts, *left, *named_ones], Counter(header)
     told += [
         f"{c} is no column of the table ({', '.join(header)})"
         for c in dict.fromkeys(every)
@@ -538,7 +564,7 @@ def state_facts(
         for c in header
         if (c in ranges) + (c in texts) + (c in left) > 1
     ]
-    stated = {*ranges, *texts, *left, target}
+    stated = {*ranges, *texts, *left, target, group}
     open_ones = [c for c in header if c not in stated]
     missing = [*open_ones, *([target] if kind == "regression" and target not in ranges else [])]
     if missing:
@@ -549,7 +575,7 @@ def state_facts(
         told.append(f"texts have categories instead: {_form('categories', form, python)}")
         unused = _form("ignore", left + open_ones, python)
         told.append(f"what is not used is ignored: {unused}")
-    used = tuple(c for c in header if c != target and c not in set(left))
+    used = tuple(c for c in header if c not in {target, group, *left})
     if not used:
         told.append("at least one column to learn from, beside the target")
     if told:
@@ -568,7 +594,22 @@ def state_facts(
         tuple(crowded),
         decimal,
         thousands,
+        group,
+        rows_each,
     )
+
+
+def _group_faults(group: str, rows_each: Any, kind: str, stated: set[str]) -> Iterator[str]:
+    """Say what is wrong with a column of persons."""
+    whole = isinstance(rows_each, (int, np.integer)) and not isinstance(rows_each, bool)
+    if not whole or rows_each < 1:
+        yield f"rows_each must be a positive integer, got rows_each={rows_each!r}"
+    elif rows_each > 1 and not group:
+        yield f"rows_each needs a group, the column of persons, got rows_each={rows_each!r}"
+    if group and kind == "clustering":
+        yield "group is for tables with a target: a record that is missing has no label"
+    if group in stated - {""}:
+        yield f"{group} is the group, and stated to be something else too"
 
 
 def _check_shown(header: Sequence[str], stated: set[str]) -> None:
@@ -680,13 +721,16 @@ def load_problem(
     Returns
     -------
     Problem
+        With a group ``rows_each`` records for each person: those that count, and others without a
+        label, which contribute nothing.
 
     Raises
     ------
     TableError
         If there is no such file, pyarrow is missing for Parquet, a stated column is not there, the
-        table has no record, or with ``check`` a column holds something, and in no record what is
-        stated. What the package of a file says, which may quote a cell, is not passed on.
+        table has no record (of a person, where there is a group), or with ``check`` a column holds
+        something, and in no record what is stated. What the package of a file says, which may quote
+        a cell, is not passed on.
     """
     return _loaded(file, facts, progress, check, separator=separator)[0]
 
@@ -727,14 +771,17 @@ def _loaded(
     agreement, width = _Agreement(facts), len(facts.box[0])
     used = [*facts.columns, *([facts.target] if facts.target else [])]
     numbers, labels, read = array("d"), array("d"), array("d")
+    people = Contributions()
     with opened(file, _CHUNK, separator) as (header, chunks):
-        check_columns_there(header, used)
+        check_columns_there(header, [*used, *([facts.group] if facts.group else [])])
         for columns in chunks:
             raw = {column: facts._raw(column, columns[column]) for column in used}
             if facts.target:
                 labels.frombytes(facts._labels(raw[facts.target]).tobytes())
                 read.frombytes(raw[facts.target].tobytes() if truth else b"")
             agreement.see(columns, raw)
+            if facts.group:
+                people.see(map(_person, columns[facts.group]))
             numbers.frombytes(facts._encoded(raw).tobytes())
             if shown:
                 sys.stderr.write(f"\r{len(numbers) // width:,} rows read")
@@ -747,6 +794,8 @@ def _loaded(
     y: NDArray[Any] = np.frombuffer(labels) if facts.target else np.zeros(len(X))
     known = ~np.isnan(y)
     y = np.where(known, y, 0.0)
+    if facts.group:
+        X, y, known = people.slots(X, y, known, facts.rows_each)
     if facts.task == "classification":
         y = np.array(facts.classes)[y.astype(int)]
     name = Path(file).name if isinstance(file, (str, os.PathLike)) else "table"

@@ -319,6 +319,14 @@ def _applicable(
     ]
 
 
+def is_gaussian(found: TableMechanism, problem: Problem) -> bool:
+    """Whether all noise of a fit is Gaussian, so that several compose exactly; additive models of
+    two classes perturb a risk.
+    """
+    many = len(problem.public.get("classes", ())) > 2
+    return getattr(found.estimator, "_gaussian", found.name == "additive" and many)
+
+
 def mechanism(name: str, task: str) -> TableMechanism:
     """Return a task's mechanism by its name; a ``ValueError`` lists those that there are."""
     found = {m.name: m for m in MECHANISMS if m.task == task}

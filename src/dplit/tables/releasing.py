@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ import numpy as np
 
 from dplit._base import RandomState, price_of
 from dplit._checks import check_choice, check_epsilon, check_neighboring, check_probability
+from dplit._statements import state_guarantee
+from dplit.accounting import group_budget
 from dplit.accounting.budget import Budget
 from dplit.advice.engine import Recommendation
 from dplit.advice.tables import recommend
@@ -32,7 +35,7 @@ from dplit.tables.facts import (
     load_problem,
     state_facts,
 )
-from dplit.tables.mechanisms import MECHANISMS, TableMechanism
+from dplit.tables.mechanisms import MECHANISMS, TableMechanism, is_gaussian
 from dplit.tables.mechanisms import mechanism as mechanism_of
 from dplit.tables.released import ReleasedModel, load_model
 
@@ -179,12 +182,21 @@ def _released(
     )
     _check_agrees(problem, facts)
     _check_memory(found, len(problem.X), neighboring)
-    budget: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "neighboring": neighboring}
+    if facts.group and neighboring != "replace_one":
+        raise ValueError(f"neighboring must be 'replace_one' with a group, got {neighboring!r}")
+    gaussian = is_gaussian(found, problem)
+    one = group_budget(epsilon=epsilon, delta=delta, size=facts.rows_each, gaussian=gaussian)
+    budget: dict[str, Any] = {"epsilon": one[0], "delta": one[1], "neighboring": neighboring}
     unfitted = found.make(problem, **budget, settings=chosen)
     _public(unfitted)
-    public = len(problem.X) if neighboring == "replace_one" else None
-    what = f"release of {name} for {facts.target or facts.task}"
-    price = price_of(unfitted, what, table=(about or {}).get("table", ""))
+    n_records = len(problem.X) if neighboring == "replace_one" else None
+    price = replace(
+        price_of(unfitted, f"release of {name} for {facts.target or facts.task}"),
+        epsilon=epsilon,
+        table=(about or {}).get("table", ""),
+    )
+    if facts.group:
+        price = replace(price, delta=delta, gaussian=gaussian, unit="person")
     with ledger() as book, writing(folder, facts, book, epsilon, delta) as write:
         releases: list[Any] = []
 
@@ -194,8 +206,29 @@ def _released(
 
         with charged(price), passing(written):
             fitted, told = found.fit(problem, **budget, random_state=random_state, settings=chosen)
-        told += doubts(epsilon, delta, public)
-        return write(found, fitted, chosen, told, releases, public, said_of(public, about or {}))
+        units = n_records
+        if facts.group:
+            units = len(problem.X) // facts.rows_each
+            _state_persons(fitted, facts, epsilon, delta, units)
+        told += doubts(epsilon, delta, units)
+        said = said_of(units, about or {}, "persons" if facts.group else "records")
+        return write(found, fitted, chosen, told, releases, n_records, said)
+
+
+def _state_persons(
+    fitted: Any, facts: TableFacts, epsilon: float, delta: float, n_persons: int
+) -> None:
+    """Let a model say what it promises each person, beside what its fit promises each record."""
+    state_guarantee(
+        fitted,
+        epsilon,
+        delta,
+        "replace_one",
+        f"replacing all records of one of {n_persons} persons (their number is public; of each at "
+        f"most {facts.rows_each} records count, chosen by their own values alone; the fit is "
+        f"({fitted.epsilon_:.4g}, {fitted.delta_:.3g})-private for one record, which makes this of "
+        f"{facts.rows_each}; values are clipped to the stated bounds)",
+    )
 
 
 def release(
@@ -219,6 +252,8 @@ def release(
     table: str | None = None,
     stated_by: str | None = None,
     intended_use: str | None = None,
+    group: str | None = None,
+    rows_each: int = 1,
     separator: str | None = None,
     decimal: str = ".",
     thousands: str = "",
@@ -266,11 +301,17 @@ def release(
         Under "replace_one" the number of records is public; under "add_remove" a mechanism must be
         named, since the rule reads that number.
     budget : str, path or Budget, optional
-        A :class:`~dplit.accounting.budget.Budget` on disk, or its file, which pays: the release is
+        A :class:`~dplit.accounting.Budget` on disk, or its file, which pays: the release is
         refused where its cap would be passed. Budgets that are open pay as well.
     table, stated_by, intended_use : str, optional
         For the card: the name of the table (that of the file is not told, since it may say
         something), by default that of the budget; who stated what is public; what the model is for.
+    group : str, optional
+        Column that says whose a record is, for a table with a target: then the guarantee is for a
+        person with all records, and the number of persons is public.
+    rows_each : int, default=1
+        Records of a person that count, at most: by a public hash of their own values, those with a
+        label first. More of them cost more noise.
     separator, decimal, thousands
         How a file is written, as in :func:`~dplit.tables.exploring.explore`.
     random_state : int, Generator, RandomState or None, default=None
@@ -332,6 +373,8 @@ def release(
         skewed=skewed,
         decimal=decimal,
         thousands=thousands,
+        group=group,
+        rows_each=rows_each,
     )
     chosen = check_request(facts, mechanism or "", settings or {}, neighboring)
     problem = load_problem(file, facts, progress=False, separator=separator)
@@ -369,7 +412,7 @@ def _advice(
         n=len(problem.X),
         n_columns=len(facts.columns),
         n_classes=many,
-        epsilon=epsilon,
+        epsilon=epsilon / facts.rows_each,
         delta=delta,
     )
 
