@@ -37,13 +37,13 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from dplit._numerics.blocks import aligned_empty
-from dplit.sketching.sketches import BLOCK_ROWS, SketchMap, sketch
+from dplit.sketching.sketches import _BLOCK_ROWS, SketchMap, sketch
 from dplit.streams import stream
 
 N_SAMPLES, N_PLAIN, N_FEATURES, N_COMPONENTS = 1_000_000, 50_000, 8, 640
 THREADS, REPEATS = 2, 5
 FLOOR_BLOCKS = 400
-FLOOR_ROWS = FLOOR_BLOCKS * BLOCK_ROWS
+FLOOR_ROWS = FLOOR_BLOCKS * _BLOCK_ROWS
 
 
 def _seconds(call: Callable[[], Any]) -> tuple[float, float]:
@@ -59,7 +59,7 @@ def _plain(X: NDArray[Any], omega: NDArray[Any]) -> NDArray[Any]:
 
 def _floor(X: NDArray[Any], omega: NDArray[Any]) -> Callable[[], None]:
     """Return the product, cosines and sines of ``FLOOR_BLOCKS`` blocks in cache."""
-    block, weights = X[:BLOCK_ROWS], omega.astype(np.float32)
+    block, weights = X[:_BLOCK_ROWS], omega.astype(np.float32)
     angle = block @ weights
     out = np.empty_like(angle)
 
@@ -75,16 +75,16 @@ def _floor(X: NDArray[Any], omega: NDArray[Any]) -> Callable[[], None]:
 def _passes() -> Callable[[], None]:
     """Return the passes of exact sums over ``FLOOR_BLOCKS`` blocks, one call of numpy each."""
     rng = stream(0, "bench-sketching", "public", 1)
-    halves = np.rint(rng.uniform(-1e4, 1e4, (BLOCK_ROWS, 2 * N_FEATURES)))
+    halves = np.rint(rng.uniform(-1e4, 1e4, (_BLOCK_ROWS, 2 * N_FEATURES)))
     weights = np.ldexp(np.rint(rng.uniform(-1e9, 1e9, (2 * N_FEATURES, N_COMPONENTS))), -40)
-    turns = aligned_empty((BLOCK_ROWS, N_COMPONENTS), np.float64)
-    units = aligned_empty((BLOCK_ROWS, N_COMPONENTS), np.uint32)
+    turns = aligned_empty((_BLOCK_ROWS, N_COMPONENTS), np.float64)
+    units = aligned_empty((_BLOCK_ROWS, N_COMPONENTS), np.uint32)
     both = turns.reshape(-1).view(np.float32).reshape(2, *units.shape)
     cosine, angle = both
 
     def run() -> None:
         for _ in range(FLOOR_BLOCKS):
-            for rows in (slice(0, BLOCK_ROWS // 2), slice(BLOCK_ROWS // 2, None)):
+            for rows in (slice(0, _BLOCK_ROWS // 2), slice(_BLOCK_ROWS // 2, None)):
                 np.matmul(halves[rows], weights, out=turns[rows])
             np.add(turns, 1.5 * 2.0**20, out=turns)
             np.copyto(units, turns.view(np.uint64), casting="unsafe")

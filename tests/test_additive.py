@@ -20,7 +20,7 @@ from dplit import (
     additive,
 )
 from dplit._records import classified_records
-from dplit.linear.descent import Schedule, descend, noisy_gradient_descent
+from dplit.linear._descent import Schedule, descend, noisy_gradient_descent
 from dplit.linear.objective_classifier import objective_penalty
 from dplit.streams import stream
 

@@ -15,7 +15,9 @@ from dplit import accounting, audit, features, mechanisms
 from dplit._predictors import nearest_center
 from dplit.clusters import lloyd
 from dplit.components import PrivatePCA
-from dplit.linear import descent, moments, objective
+from dplit.linear import _descent as descent
+from dplit.linear import _moments as moments
+from dplit.linear import objective
 from dplit.linear.objective_classifier import objective_penalty
 from tests.arguments import good_arguments, keeps_imaginary_part
 

@@ -14,7 +14,7 @@ from scipy.special import expit
 
 from benchmarks.maps.erm import DELTAS, EPSILONS, SLOPES, Setting
 from dplit._checks import Array
-from dplit.advice.functions import FunctionFacts, strength, usable
+from dplit.advice._function_settings import FunctionFacts, strength, usable
 
 
 def _summed(values: Array) -> list[float]:
@@ -80,9 +80,8 @@ _HIGH = (40.0, 3.0, 0.0, 4.0, 40.0, 3.0, 3.0, 0.0, 4.0)
 
 
 def learn(rows: Sequence[dict[str, Any]]) -> dict[str, tuple[float, ...]]:
-    """Fit :func:`dplit.advice.functions.gain` to the cells by least squares; the tenth number is
-    the
-    deviation of single runs around it, where it is above a twentieth.
+    """Fit :func:`dplit.advice._function_settings.gain` to the cells by least squares; the tenth
+    number is the deviation of single runs around it, where it is above a twentieth.
     """
     learnt = {}
     for key, points in _points(rows).items():

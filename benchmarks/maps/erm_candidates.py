@@ -24,11 +24,11 @@ from benchmarks.maps.erm import (
     draw_task,
 )
 from dplit._checks import Array
-from dplit.advice.functions import FunctionFacts, configure, penalty, usable
+from dplit.advice._function_settings import FunctionFacts, configure, penalty, usable
 from dplit.features import cos_sin_features, random_frequencies
 from dplit.kernels._feature_release import _add_noise, _ball_points, _certified_weights
 from dplit.kernels.answers import LaplaceAnswers
-from dplit.linear.descent import noisy_gradient_descent
+from dplit.linear._descent import noisy_gradient_descent
 from dplit.mechanisms import gaussian_sigma
 from dplit_studies.trials import Trial, run_trials
 

@@ -17,7 +17,7 @@ from benchmarks.maps.erm import _TEST, DELTAS, EPSILONS, QUESTIONS, SLOPES, TRIA
 from benchmarks.maps.erm_archive import cells, learn
 from benchmarks.maps.erm_candidates import Errors, _all_errors
 from dplit._checks import Array
-from dplit.advice.functions import CANDIDATES, FunctionFacts, ranking, usable
+from dplit.advice._function_settings import CANDIDATES, FunctionFacts, ranking, usable
 from dplit.notebook.datasets.classification import CANCER_RANGES
 from dplit_studies.trials import Trial, run_trials
 

@@ -10,7 +10,7 @@ from benchmarks.maps.sketching_rivals import CELLS, Budget, cluster
 from dplit._checks import Array
 from dplit.clusters.lloyd import private_lloyd
 from dplit.mechanisms import laplace_noise
-from dplit.mechanisms.draws import record_draw
+from dplit.mechanisms._draws import record_draw
 
 
 def cells_per_axis(n: int, d: int, epsilon: float) -> int:

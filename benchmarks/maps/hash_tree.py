@@ -11,7 +11,7 @@ from benchmarks.maps.sketching_rivals import _COUNTS, Budget, cluster, radius
 from dplit._checks import Array
 from dplit._numerics.clipping import clip_rows
 from dplit.mechanisms import gamma_norm_noise, gaussian_noise, gaussian_sigma, laplace_noise
-from dplit.mechanisms.draws import record_draw
+from dplit.mechanisms._draws import record_draw
 
 
 class Tree(NamedTuple):

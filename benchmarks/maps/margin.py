@@ -21,7 +21,7 @@ from scipy.special import betainc
 from dplit._checks import Array
 from dplit._numerics.clipping import clip_rows
 from dplit.accounting import gdp_budget
-from dplit.advice.classifiers import LARGE, ClassifierFacts, components, configure
+from dplit.advice._classifier_settings import LARGE, ClassifierFacts, components, configure
 from dplit.features import sign_projection
 from dplit.linear.objective import objective_noise
 from dplit.margins.projected import pure_components
@@ -30,7 +30,7 @@ from dplit.papers.margin.gibbs import gaussian_prior_draw
 from dplit.papers.margin.output_perturbation import _PenalisedHinge, _perturbed_minimiser
 from dplit_studies.trials import Trial, run_trials
 
-#: What is compared at both values of delta; those that are not of `dplit.advice.classifiers` are
+#: What is compared at both values of delta; what `dplit.advice._classifier_settings` lacks is
 #: the paper's, or too slow to be an estimator.
 METHODS = {
     0.0: ("mean", "objective", "mean, projected", "projected", "prior"),

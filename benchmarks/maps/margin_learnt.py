@@ -12,7 +12,7 @@ from scipy.special import expit
 
 from benchmarks.maps.margin import _WIDE, METHODS, RANKS, _rounded
 from dplit._checks import Array
-from dplit.advice.classifiers import ClassifierFacts, chosen, strength
+from dplit.advice._classifier_settings import ClassifierFacts, chosen, strength
 from dplit.margins.projected import pure_components
 from dplit.papers.margin.projected import pure_margin_bound, pure_mean_error
 
@@ -60,9 +60,8 @@ def by_rank(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[float | None]]:
 
 
 def learn(rows: Sequence[Mapping[str, Any]], delta: float) -> tuple[float, float, float]:
-    """Coefficients of ``dplit.advice.classifiers.LEARNT``: of the recommended estimators' mean
-    shares by
-    least squares, and of a single run around them.
+    """Coefficients of ``dplit.advice._classifier_settings.LEARNT``: of the recommended estimators'
+    mean shares by least squares, and of a single run around them.
     """
     first = 0 if delta == 0.0 else len(METHODS[0.0])
     shares, logs, noise = [], [], []

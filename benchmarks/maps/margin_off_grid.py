@@ -16,7 +16,7 @@ from benchmarks.maps.margin import _WIDE, METHODS, _rounded, records
 from benchmarks.maps.margin_learnt import by_rank, formulas, learn, regrets, surprises
 from dplit._checks import Array
 from dplit._numerics.clipping import clip_rows
-from dplit.advice.classifiers import ClassifierFacts, chosen, configure, gained, names_of
+from dplit.advice._classifier_settings import ClassifierFacts, chosen, configure, gained, names_of
 from dplit.notebook.datasets.classification import scaled_classes
 from dplit.notebook.datasets.digits import load_fours_and_nines
 from dplit_studies.trials import Trial, run_trials

@@ -17,15 +17,15 @@ from benchmarks.maps.projection_rivals import _largest_response
 from dplit._checks import Array
 from dplit.advice.entry_errors import (
     EntryFacts,
+    _bits,
+    _entry_power,
+    _noise_share,
     additive_error,
     best_rows,
-    bits,
-    entry_power,
     moments_error,
-    noise_share,
     projection_error,
 )
-from dplit.entries.moments import entry_variances, solve_moments
+from dplit.entries._moments import entry_variances, solve_moments
 from dplit.entries.projections import _useful_amount
 from dplit.papers.projection.laws import _projected_moments
 from dplit.papers.projection.samplers import _additive_moments, bartlett_factor
@@ -83,7 +83,7 @@ def _trial(trial: Trial, *, facts: EntryFacts, rows: int) -> list[float]:
     seen = design @ theta + inside
     energy = float(seen @ seen) + outside
     (problem,) = _spectra_from_moments(design.T @ design, (design.T @ seen)[:, None], [energy])
-    share, spread = noise_share(facts, rows), 1.0 / entry_power(facts)
+    share, spread = _noise_share(facts, rows), 1.0 / _entry_power(facts)
     ((gram, cross),) = _additive_moments([problem], [math.sqrt(spread)], n, noise)
     cross = cross[:, 0]
     fits = [np.linalg.solve(gram, cross), _corrected(gram, cross, energy, n, spread)]
@@ -101,7 +101,7 @@ def _moments_fit(problem: Any, facts: EntryFacts, energy: float, rng: np.random.
     largest = math.sqrt(_largest_response(facts))
     mean = energy / n / largest**2
     g, c = entry_variances(
-        epsilon=bits(1.0 / entry_power(facts)), n_features=d, ones=1, response_energy=mean
+        epsilon=_bits(1.0 / _entry_power(facts)), n_features=d, ones=1, response_energy=mean
     )
     square = math.sqrt(g / 2.0) * rng.standard_normal((d, d))
     gram = np.diag(problem.energies) + square + square.T

@@ -17,7 +17,7 @@ from benchmarks.maps.projection import BUDGETS, DS, PAIRS, RATIOS, SNRS, _rounde
 from benchmarks.maps.projection_off_grid import Case, draw
 from benchmarks.maps.projection_rivals import METHODS, cell
 from dplit._checks import Array
-from dplit.advice.entries import configure
+from dplit.advice.entries import _configure
 from dplit.advice.entry_errors import EntryFacts, unprotected_error
 from dplit.mechanisms import gaussian_epsilon
 from dplit_studies.trials import Trial, run_trials
@@ -41,7 +41,7 @@ def _descent_trial(trial: Trial, *, facts: EntryFacts) -> list[float]:
     records, noise = draw(Case("uniform", n, d, snr), trial.stream("data")), trial.stream("noise")
     end, errors = 3.0 * math.sqrt(1.0 + snr), []
     for name in ("moments", "gradients"):
-        model = configure(name, facts, 0, response_bounds=(-end, end))
+        model = _configure(name, facts, 0, response_bounds=(-end, end))
         model.set_params(random_state=noise.spawn(1)[0])
         with warnings.catch_warnings():  # that noise rules is what is measured
             warnings.simplefilter("ignore", UserWarning)

@@ -14,8 +14,8 @@ from sklearn.linear_model import LinearRegression
 
 from benchmarks.maps.projection import _rounded
 from dplit._checks import Array
-from dplit.advice.entries import configure, errors_of
-from dplit.advice.entry_errors import CANDIDATES, EntryFacts, best_rows
+from dplit.advice.entries import _configure, errors_of
+from dplit.advice.entry_errors import _CANDIDATES, EntryFacts, best_rows
 from dplit.notebook.datasets.classification import scaled_table
 from dplit_studies.trials import Trial, run_trials
 
@@ -109,9 +109,9 @@ def _off_trial(trial: Trial, *, case: Case, budget: tuple[float, float | None]) 
     for factor in GUESSES.values():
         facts = EntryFacts(case.n, case.d, factor * case.snr, *budget)
         rows, _ = best_rows(facts)
-        for name in CANDIDATES:
+        for name in _CANDIDATES:
             ends = float(data.y.min()), float(data.y.max())  # responses are public here
-            model = configure(name, facts, rows, response_bounds=ends)
+            model = _configure(name, facts, rows, response_bounds=ends)
             model.set_params(random_state=noise.spawn(1)[0])
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
@@ -136,7 +136,7 @@ def losses(case: Case, budget: tuple[float, float | None], mean: Array) -> dict[
     """What is recommended by guess of the signal, and how much of what can be gained over a
     constant that loses to the best candidate at any guess.
     """
-    names, (constant, bare) = list(CANDIDATES), mean[-2:]
+    names, (constant, bare) = list(_CANDIDATES), mean[-2:]
     errors, out = mean[:-2].reshape(len(GUESSES), len(names)), {}
     for got, (guess, factor) in zip(errors, GUESSES.items(), strict=True):
         facts = EntryFacts(case.n, case.d, factor * case.snr, *budget)

@@ -8,14 +8,14 @@ import numpy as np
 
 from dplit.advice.entry_errors import (
     EntryFacts,
+    _design_energies,
+    _entry_power,
     additive_error,
     best_rows,
-    design_energies,
-    entry_power,
     moments_error,
     projection_error,
 )
-from dplit.entries.moments import penalised_error
+from dplit.entries._moments import penalised_error
 from dplit.mechanisms import gaussian_sigma
 
 METHODS = (
@@ -33,10 +33,10 @@ def adassp_scales(facts: EntryFacts) -> tuple[float, float, float]:
     """Variances of the noise of Wang's (2018) three parts, a third of the budget each: of the
     smallest eigenvalue, of second moments beside the diagonal, of those with responses in [-1, 1].
     """
-    d, third = facts.d, entry_power(facts) / 3.0
+    d, third = facts.d, _entry_power(facts) / 3.0
     extra = 0.0
     if facts.delta is None:
-        third, extra = math.expm1(math.log1p(entry_power(facts)) / 3.0), 1.0 / 8.0
+        third, extra = math.expm1(math.log1p(_entry_power(facts)) / 3.0), 1.0 / 8.0
     others = max(d - 1, 1)
     return others / third, (others + extra * (1.0 + third)) / third, 1.0 / third
 
@@ -46,7 +46,7 @@ def adassp_error(facts: EntryFacts, *, failure: float = 0.05) -> float:
     noise, above the noise.
     """
     n, d, snr, *_ = facts
-    H, T = design_energies(n, d), 3.0 * snr / d
+    H, T = _design_energies(n, d), 3.0 * snr / d
     told, g, c = adassp_scales(facts)
     largest = _largest_response(facts)
     lowest = max(float(H[0]) - _lowered(told, failure), 0.0)
@@ -74,7 +74,7 @@ def gradient_error(facts: EntryFacts) -> float:
     One entry can turn a clipped gradient round: nothing is gained from protecting no more.
     """
     n, d, snr, *_ = facts
-    H, T = design_energies(n, d), 3.0 * snr / d
+    H, T = _design_energies(n, d), 3.0 * snr / d
     clip = 2.0 * math.sqrt(d / 3.0 * (1.0 + snr))
     one = clip**2 / (2.0 * math.log(2.0) * facts.epsilon)
     if facts.delta is not None:

@@ -13,8 +13,16 @@ from scipy.special import expit
 
 from benchmarks.maps.random_features import DELTA, METHODS, ON_COLUMNS, SHAPES
 from dplit._checks import Array
-from dplit.advice.kernel_settings import CANDIDATES, KernelFacts, told_of, waves
-from dplit.advice.kernels import USEFUL, gain, ranking, regressors
+from dplit.advice._kernel_settings import (
+    CANDIDATES,
+    USEFUL,
+    KernelFacts,
+    gain,
+    ranking,
+    regressors,
+    told_of,
+)
+from dplit.advice.kernels import waves
 
 Row = Mapping[str, Any]
 
@@ -39,7 +47,7 @@ def error_of(row: Row, name: str) -> float:
 
 
 def learn(rows: Sequence[Row]) -> dict[str, tuple[float, ...]]:
-    """Fit :func:`dplit.advice.kernels.gain` to the cells, by shape and candidate; the last
+    """Fit :func:`dplit.advice._kernel_settings.gain` to the cells, by shape and candidate; the last
     number is the deviation of single cells around it.
     """
     learnt = {}

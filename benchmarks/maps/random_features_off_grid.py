@@ -15,8 +15,7 @@ from benchmarks.maps.random_features import DELTA, METHODS, SHAPES
 from benchmarks.maps.random_features_learnt import Row
 from benchmarks.maps.random_features_solutions import _drawn, _rounded
 from dplit._checks import Array
-from dplit.advice.kernel_settings import CANDIDATES, KernelFacts, configure
-from dplit.advice.kernels import USEFUL, gain, ranking
+from dplit.advice._kernel_settings import CANDIDATES, USEFUL, KernelFacts, configure, gain, ranking
 from dplit.notebook.datasets.papers import load_medical, load_wine
 from dplit_studies.random_features.preparation import prepare
 from dplit_studies.trials import Trial, run_trials

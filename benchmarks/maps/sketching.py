@@ -24,12 +24,13 @@ from benchmarks.maps.sketching_records import _rounded, _told
 from dplit._checks import Array
 from dplit.advice._cluster_settings import (
     CANDIDATES,
+    USEFUL,
     ClusterFacts,
+    chosen,
     errors_of,
     law_of_error,
     noise_ratio,
 )
-from dplit.advice.clusters import USEFUL, chosen
 from dplit_studies.trials import run_trials
 
 #: Axes of the map: columns, clusters, separation, records, budget.

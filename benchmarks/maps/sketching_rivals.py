@@ -17,7 +17,7 @@ from sklearn.cluster import KMeans
 from dplit._checks import Array
 from dplit._numerics.clipping import clip_rows
 from dplit.clusters.lloyd import spread_centers
-from dplit.mechanisms.draws import record_draw
+from dplit.mechanisms._draws import record_draw
 from dplit_studies.sketching.covariance_release import _noisy_covariance
 from dplit_studies.sketching.model_experiments import _private_em
 

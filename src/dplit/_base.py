@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import check_real_array
-from dplit.mechanisms.draws import Price, charged
+from dplit.mechanisms._draws import Price, charged
 
 _Model = TypeVar("_Model")
 

@@ -94,6 +94,14 @@ def check_probability(name: str, value: object, *, zero: bool = False, one: bool
     return number
 
 
+def check_delta(delta: float) -> float:
+    """Return a delta in [0, 1/2)."""
+    number = check_probability("delta", delta, zero=True)
+    if number >= 0.5:
+        raise ValueError(f"delta must be below 1/2, got delta={delta!r}")
+    return number
+
+
 def check_interval(name: str, value: object, low: float, high: float) -> float:
     """Return ``value`` as a float in the open interval (low, high)."""
     number = _real(name, value)
@@ -156,7 +164,17 @@ def check_rng(rng: object) -> np.random.Generator:
 
 
 class NoiseWarning(UserWarning):
-    """Public numbers say that the noise drowns what is learnt: expect no better than a constant."""
+    """Public numbers say that the noise drowns what is learnt: expect no better than a constant.
+
+    >>> import warnings
+    >>> from dplit import NoiseWarning, NoisyGradientRegressor
+    >>> model = NoisyGradientRegressor(epsilon=0.01, data_norm=1.0, bounds=(-1.0, 1.0))
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     model = model.fit(np.ones((20, 1)), np.ones(20))
+    >>> [warning.category is NoiseWarning for warning in told]
+    [True]
+    """
 
 
 def warn_of_noise(message: str) -> None:

@@ -28,15 +28,16 @@ from dplit._predictors import BATCH
 from dplit._records import classified_records, fitted_records, labelled_records
 from dplit._statements import only_replacement, state_guarantee
 from dplit.features.hats import HatMap
+from dplit.linear._descent import Schedule, descend, public_number
+from dplit.linear._regressors import warn_of_few
 from dplit.linear._schedules import descent_schedule, longest_time, paced
-from dplit.linear.descent import Schedule, descend, public_number
 from dplit.linear.gradient_classifier import NoisyGradientClassifier, softmax
 from dplit.linear.objective import SmoothLoss, objective_noise
 from dplit.linear.objective_classifier import (
     ObjectivePerturbationClassifier,
     objective_default_penalty,
 )
-from dplit.linear.regressors import NoisyGradientRegressor, warn_of_few
+from dplit.linear.regressors import NoisyGradientRegressor
 from dplit.mechanisms import gaussian_sigma
 
 #: Knots of a column by default: more change no score on our tables, at most budgets.
@@ -244,7 +245,7 @@ class PrivateAdditiveRegressor(
     Notes
     -----
     The features of m columns and categories, over sqrt(m), and a constant are rows of norm 1 for
-    :func:`~dplit.linear.descent.noisy_gradient_descent` on the squared loss. In a time t (steps
+    :func:`~dplit.linear._descent.noisy_gradient_descent` on the squared loss. In a time t (steps
     times their length) with gradients clipped to C, noise adds a mean square of at most
     :math:`t(Cs/n)^2D(t)/2` to predictions in unit bounds, with s the noise that would hide one sum
     of gradients of norm 1 and :math:`D(t)=\sum_j\min(2\lambda_jt,1)` the coordinates that have been

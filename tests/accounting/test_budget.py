@@ -21,7 +21,7 @@ from dplit import Budget, PrivatePCA, explore
 from dplit.accounting.budget import BudgetError, Entry, _within_gaussian, _within_sum
 from dplit.audit import ledger
 from dplit.mechanisms import Gaussian, Laplace, gaussian_delta, gaussian_sigma, report_noisy_min
-from dplit.mechanisms.draws import listen, open_accounts, passing, record_draw, stop
+from dplit.mechanisms._draws import listen, open_accounts, passing, record_draw, stop
 from dplit_studies.audits.cases import ESTIMATORS
 from dplit_studies.audits.replays import unrelated
 

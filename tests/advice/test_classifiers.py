@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from benchmarks.maps.margin import METHODS
 from benchmarks.maps.margin_learnt import learn, regrets
 from benchmarks.maps.margin_off_grid import TABLES, TRIED_LIMITS, Case, losses, price, summary
-from dplit.advice.classifiers import (
+from dplit.advice._classifier_settings import (
     LARGE,
     LEARNT,
     ClassifierFacts,
@@ -22,9 +22,9 @@ from dplit.advice.classifiers import (
     configure,
     gained,
     names_of,
-    recommend,
     strength,
 )
+from dplit.advice.classifiers import recommend
 from dplit.linear.objective import objective_noise
 from dplit.mechanisms import gaussian_sigma
 from dplit.papers.margin.separable import margin_data

@@ -25,13 +25,16 @@ from dplit.advice import clusters
 from dplit.advice._cluster_settings import (
     CANDIDATES,
     LEARNT,
+    USEFUL,
     ClusterFacts,
+    chosen,
+    configure,
     errors_of,
     frequencies_of,
     law_of_error,
     noise_ratio,
 )
-from dplit.advice.clusters import USEFUL, chosen, configure, recommend
+from dplit.advice.clusters import recommend
 from dplit.mechanisms import gaussian_sigma
 from dplit.sketching.estimators import _default_size
 from dplit.streams import stream

@@ -14,21 +14,21 @@ from hypothesis import strategies as st
 from benchmarks.maps.projection_gradients import learn, summary
 from benchmarks.maps.projection_off_grid import Case, losses
 from benchmarks.maps.projection_rivals import METHODS, cell
-from dplit.advice.entries import configure, errors_of, recommend
+from dplit.advice.entries import _configure, errors_of, recommend
 from dplit.advice.entry_errors import (
-    CANDIDATES,
-    LEARNT,
+    _CANDIDATES,
+    _LEARNT,
     EntryFacts,
+    _bits,
+    _design_energies,
+    _entry_power,
     _gradients_error,
+    _noise_share,
     _record_mu,
     additive_error,
     best_rows,
-    bits,
     clipping_cost,
-    design_energies,
-    entry_power,
     moments_error,
-    noise_share,
     projection_error,
     unprotected_error,
 )
@@ -73,10 +73,10 @@ def test_every_candidate_keeps_the_budget_of_an_entry(budget: tuple[float, float
     facts = EntryFacts(60, 3, 1.0, *budget)
     rng = stream(0, "proj-choice-budget", "data")
     X, y = rng.uniform(-1, 1, (60, 3)), rng.uniform(-1, 1, 60)
-    for name in CANDIDATES:
+    for name in _CANDIDATES:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of the noise at so few records
-            model = configure(name, facts, 20, response_bounds=(-1.0, 1.0))
+            model = _configure(name, facts, 20, response_bounds=(-1.0, 1.0))
             model = model.set_params(random_state=0).fit(X, y)
         if name == "gradients":
             mu = math.sqrt(8.0 * math.log(2.0) * budget[0]) if budget[1] is None else None
@@ -121,7 +121,7 @@ def test_what_is_recommended_for_coefficients_clips_nothing_unasked() -> None:
         assert ("responses are clipped to [-10, 10]" in advice.reason) == (bounds is not None)
         assert ("left out for want of response_bounds" in advice.reason) == (bounds is None)
     with pytest.raises(ValueError, match="bounds must be given"):
-        configure("gradients", facts, 0).fit(X, y)
+        _configure("gradients", facts, 0).fit(X, y)
 
 
 @pytest.mark.parametrize("bounds", [(1.0, -1.0), (0.0, 0.0), (0.0, math.inf), (1.0, 2.0, 3.0)])
@@ -146,21 +146,21 @@ def test_the_cost_of_clipping_is_that_of_a_fit(snr: float, deviations: float) ->
 
 
 def test_the_power_of_an_entry_in_both_currencies() -> None:
-    assert entry_power(EntryFacts(10, 1, 1.0, 0.5)) == pytest.approx(1.0)
-    assert bits(1.0) == pytest.approx(0.5)
+    assert _entry_power(EntryFacts(10, 1, 1.0, 0.5)) == pytest.approx(1.0)
+    assert _bits(1.0) == pytest.approx(0.5)
     facts = EntryFacts(10, 1, 1.0, 2.0, 1e-6)
-    assert entry_power(facts) == pytest.approx(0.25 / gaussian_sigma(epsilon=2.0, delta=1e-6) ** 2)
-    variance = 30 * noise_share(facts, 30)
+    assert _entry_power(facts) == pytest.approx(0.25 / gaussian_sigma(epsilon=2.0, delta=1e-6) ** 2)
+    variance = 30 * _noise_share(facts, 30)
     reached = row_delta(epsilon=2.0, variance=variance, n_components=30, row_change=2.0)
     assert reached == pytest.approx(1e-6, rel=1e-6)
-    assert noise_share(facts, 30) > 1.0 / entry_power(facts)
+    assert _noise_share(facts, 30) > 1.0 / _entry_power(facts)
     assert _record_mu(facts) == pytest.approx(1.0 / gaussian_sigma(epsilon=2.0, delta=1e-6))
 
 
 @pytest.mark.parametrize(("n", "d"), [(400, 200), (300, 300), (150, 300), (60_000, 3)])
 def test_energies_are_those_of_uniform_columns(n: int, d: int) -> None:
     """First two moments against their exact values; kills a law of the wrong side."""
-    energies = design_energies(n, d, 2000)
+    energies = _design_energies(n, d, 2000)
     assert float(energies.mean()) == pytest.approx(n / 3.0, rel=0.01)
     assert float(np.mean(energies**2)) == pytest.approx((n / 3.0) ** 2 * (1.0 + d / n), rel=0.02)
     assert float(np.mean(energies < 1e-9)) == pytest.approx(max(1.0 - n / d, 0.0), abs=1e-3)
@@ -217,7 +217,7 @@ def test_formulas_are_those_of_the_archive() -> None:
 
 
 def test_what_is_learnt_is_learnt_from_the_archive() -> None:
-    np.testing.assert_allclose(learn(ARCHIVE["descents"]), LEARNT, atol=0.011)
+    np.testing.assert_allclose(learn(ARCHIVE["descents"]), _LEARNT, atol=0.011)
 
 
 def test_simulated_corners_bear_the_formulas_out() -> None:

@@ -14,8 +14,7 @@ from scipy.stats import kstest
 
 from benchmarks.maps.erm_archive import learn
 from benchmarks.maps.erm_off_grid import agreement, off_grid_summary
-from dplit.advice.engine import ExpectedError, Recommendation
-from dplit.advice.functions import (
+from dplit.advice._function_settings import (
     CANDIDATES,
     LEARNT,
     FunctionFacts,
@@ -24,10 +23,11 @@ from dplit.advice.functions import (
     ladder,
     penalty,
     ranking,
-    recommend,
     strength,
     usable,
 )
+from dplit.advice.engine import ExpectedError, Recommendation
+from dplit.advice.functions import recommend
 from dplit.kernels import answers
 from dplit.kernels.answers import LaplaceAnswers
 from dplit.kernels.lipschitz import lipschitz_stability

@@ -15,8 +15,16 @@ from sklearn.pipeline import Pipeline
 from benchmarks.maps.random_features import METHODS, SHAPES, WAVES
 from benchmarks.maps.random_features_learnt import error_of, facts_of, learn, regret
 from benchmarks.maps.random_features_off_grid import OFF_GRID, OFF_TRIALS, Case, losses, summary
-from dplit.advice.kernel_settings import CANDIDATES, KernelFacts, configure, strength, waves
-from dplit.advice.kernels import LEARNT, gain, ranking, recommend
+from dplit.advice._kernel_settings import (
+    CANDIDATES,
+    LEARNT,
+    KernelFacts,
+    configure,
+    gain,
+    ranking,
+    strength,
+)
+from dplit.advice.kernels import recommend, waves
 from dplit.streams import stream
 from tests.archives import archived
 

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from dplit.audit import Ledger, LedgerError
-from dplit.mechanisms.draws import Draw, listen, passing, stop
+from dplit.mechanisms._draws import Draw, listen, passing, stop
 
 _METHODS = (
     "normal",

@@ -26,7 +26,8 @@ from dplit.kernels import gamma, random_features
 from dplit.kernels._certified_ridge import noisy_mean
 from dplit.kernels.gaussian_process import GaussianProcessOracle
 from dplit.kernels.queries import QueryOracle
-from dplit.linear import moments, regressors
+from dplit.linear import _moments as moments
+from dplit.linear import regressors
 from dplit.margins import estimators
 from dplit.margins import plans as margin_plans
 from dplit.mechanisms import (
@@ -37,7 +38,7 @@ from dplit.mechanisms import (
     report_noisy_min,
     values,
 )
-from dplit.mechanisms.draws import Draw
+from dplit.mechanisms._draws import Draw
 from dplit.papers.margin import gibbs
 from dplit.papers.sketching.masks import mask_law
 from dplit.papers.sketching.subsampled_sketch import noisy_subsampled_sum

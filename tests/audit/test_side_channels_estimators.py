@@ -18,8 +18,8 @@ from sklearn.base import BaseEstimator
 
 import dplit
 from dplit import audit
-from dplit.linear import moments
-from dplit.linear.moments import sufficient_statistics
+from dplit.linear import _moments as moments
+from dplit.linear._moments import sufficient_statistics
 from dplit.sketching.estimators import CompressiveKMeans
 from dplit.sketching.plans import plan_release
 from dplit.sketching.sketches import SketchMap, sketch

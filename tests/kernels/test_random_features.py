@@ -17,7 +17,8 @@ from sklearn.linear_model import Ridge
 from benchmarks.maps.random_features import METHODS
 from benchmarks.maps.random_features_learnt import facts_of
 from dplit._base import spawn_generators
-from dplit.advice.kernel_settings import told_of, waves
+from dplit.advice._kernel_settings import told_of
+from dplit.advice.kernels import waves
 from dplit.audit import chi_square_noise_test, ledger, run_controls
 from dplit.features import cos_sin_features, random_frequencies
 from dplit.kernels import random_features
@@ -274,7 +275,7 @@ def test_default_penalty_reads_public_numbers_only():
     delta=st.sampled_from([1e-20, 1e-6, 0.3, 0.9]),
 )
 def test_frequencies_and_width_are_those_of_the_public_rule(n, d, epsilon, delta):
-    """Of :func:`~dplit.advice.kernel_settings.waves`, at least 100; it never sees a record.
+    """Of :func:`~dplit.advice.kernels.waves`, at least 100; it never sees a record.
 
     Kills a rule that reads labels or records, a constant in its place, n without its noise.
     """

@@ -13,9 +13,10 @@ import pytest
 
 from dplit import AdaSSPRegressor, audit
 from dplit._numerics.exact import gram_rounding
+from dplit.linear import _moments as linear
 from dplit.linear import adaptive
-from dplit.linear import moments as linear
-from dplit.linear.moments import moment_sensitivity
+from dplit.linear._adaptive import budget_of
+from dplit.linear._moments import moment_sensitivity
 from dplit.mechanisms import gaussian_delta, gaussian_epsilon, gaussian_sigma
 from dplit.streams import stream
 
@@ -160,7 +161,7 @@ def test_one_budget_of_the_moments_means_their_noise() -> None:
     """Two inverse functions of another room; kills a budget that is short by a part in 1e8."""
     for sigma in (1e-3, 0.4, 3.0, 1e5):
         for sensitivity in (math.sqrt(2.0), 2.2):
-            epsilon, delta = adaptive.budget_of(sigma, sensitivity)
+            epsilon, delta = budget_of(sigma, sensitivity)
             again = gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=sensitivity)
             assert sigma <= again <= sigma * (1.0 + 1e-8)
 

@@ -14,8 +14,8 @@ from scipy.stats import kstest
 from dplit import NoisyGradientClassifier
 from dplit._records import classified_records
 from dplit.linear import gradient_classifier
+from dplit.linear._descent import Schedule, _Scored, descend
 from dplit.linear._schedules import descent_schedule
-from dplit.linear.descent import Schedule, _Scored, descend
 from dplit.linear.gradient_classifier import _softmax_loss_derivative, softmax
 from dplit.mechanisms import gaussian_sigma
 from dplit.streams import stream

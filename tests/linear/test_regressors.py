@@ -15,8 +15,8 @@ from sklearn.linear_model import Ridge
 
 from dplit import NoisyGradientRegressor, PrivateAdditiveRegressor, audit
 from dplit._numerics.exact import gram_rounding
-from dplit.linear import descent as linear_descent
-from dplit.linear import moments as linear_moments
+from dplit.linear import _descent as linear_descent
+from dplit.linear import _moments as linear_moments
 from dplit.linear import regressors
 from dplit.mechanisms import gaussian_delta, gaussian_sigma
 from dplit.streams import stream

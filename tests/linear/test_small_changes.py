@@ -12,10 +12,10 @@ from scipy import stats
 from dplit import additive
 from dplit.additive import PrivateAdditiveClassifier, PrivateAdditiveRegressor
 from dplit.components import PrivatePCA
+from dplit.linear._descent import Schedule
+from dplit.linear._moments import moment_sensitivity
 from dplit.linear._schedules import MOST_STEPS, paced
-from dplit.linear.descent import Schedule
 from dplit.linear.gradient_classifier import NoisyGradientClassifier
-from dplit.linear.moments import moment_sensitivity
 from dplit.linear.objective import _excess_delta, _largest_noise, loss_slopes, objective_noise
 from dplit.linear.objective_classifier import _LOUD, _warn_if_noise_rules
 from dplit.linear.regressors import SufficientStatisticsRegressor

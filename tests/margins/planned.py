@@ -9,8 +9,9 @@ import numpy as np
 from dplit.margins import _descent, boosting
 from dplit.margins import phased as margins_phased
 from dplit.margins._accelerated import _accelerated_descent
-from dplit.margins.balls import Ball, check_geometry
-from dplit.margins.compressed import learn
+from dplit.margins._checks import check_geometry
+from dplit.margins._learning import learn
+from dplit.margins.balls import Ball
 from dplit.margins.plans import phased_schedule, plan_boosted, plan_descent, plan_learning
 from dplit.papers.margin.compressed_learner import compressed_learner
 from dplit.papers.margin.kernel_learner import algorithm3, plan_algorithm3

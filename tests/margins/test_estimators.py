@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from dplit.accounting import gdp_budget, gdp_epsilon
 from dplit.audit import run_controls
-from dplit.margins import compressed, estimators
+from dplit.margins import _learning, estimators
 from dplit.margins.compressed import compress, printed_dimension
 from dplit.margins.estimators import PrivateMarginClassifier
 from dplit.margins.kernel_estimators import PrivateKernelMarginClassifier
@@ -80,7 +80,7 @@ def test_the_margin_that_is_told_is_the_one_that_was_chosen(monkeypatch):
         seen.append((plan.balls[learnt.chosen].margin, learnt))
         return learnt
 
-    plain = compressed.learn
+    plain = _learning.learn
     monkeypatch.setattr(estimators, "learn", spy)
     for seed in range(6):
         model = _model(margin="private", fit_intercept=False, epsilon=0.5, random_state=seed).fit(

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from dplit.accounting import gdp_budget
+from dplit.margins._checks import _gridded_records
 from dplit.margins._descent import noisy_hinge_descent
-from dplit.margins.balls import Ball, _gridded_records
+from dplit.margins.balls import Ball
 from dplit.margins.plans import (
     _default_steps,
     _signal_to_noise,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dplit._numerics.clipping import clip_rows
-from dplit.margins.balls import check_geometry, clipped_records
+from dplit.margins._checks import check_geometry, clipped_records
 from dplit.margins.feature_maps import _direct_features
 from dplit.papers.margin.separable import margin_data
 from dplit.streams import stream

@@ -88,7 +88,7 @@ def test_all_draws_come_to_the_budget_for_a_record_of_either_part(
 
 def test_a_draw_without_a_part_is_charged_to_all() -> None:
     """The losses of each part and of the common draws, by hand; kills a sum over parts."""
-    from dplit.mechanisms.draws import part_of_records, record_draw
+    from dplit.mechanisms._draws import part_of_records, record_draw
 
     def draw(loss: float) -> None:
         record_draw("laplace", "a number", sensitivity=loss, scale=1.0, norm="l1", shape=(1,))

@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from dplit import EntryMomentsRegressor, SufficientStatisticsRegressor
 from dplit.audit import ledger
-from dplit.entries.moments import moment_mus
+from dplit.entries._moments import moment_mus
 from dplit.streams import stream
 from dplit.tables.entry_summaries import EntryGrid, entry_grid, fit_entry_summary
 from dplit.tables.grids import merge_summaries

@@ -23,7 +23,7 @@ from sklearn.pipeline import make_pipeline
 from dplit import AdaSSPRegressor, HatFeatures, SufficientStatisticsRegressor
 from dplit._numerics import exact
 from dplit.audit import ledger
-from dplit.linear.moments import moment_sensitivity
+from dplit.linear._moments import moment_sensitivity
 from dplit.mechanisms import gaussian_epsilon
 from dplit.sketching.sketches import SketchMap, sketch
 from dplit.streams import stream

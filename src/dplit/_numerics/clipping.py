@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplit._bounds import LARGEST_INPUT
+from dplit._checks import Array
 
 
 def clamp(X: NDArray[Any]) -> NDArray[Any]:
@@ -63,3 +64,9 @@ def silenced(rows: NDArray[Any], known: NDArray[np.bool_]) -> NDArray[Any]:
     """
     rows[~known] = 0.0
     return rows
+
+
+def scaled_rows(rows: Array) -> Array:
+    """Return rows divided by powers of two: no sign of a product changes, and none overflows."""
+    largest = np.abs(rows).max(axis=1, keepdims=True)
+    return np.asarray(np.ldexp(rows, -np.frexp(largest)[1]))

@@ -24,7 +24,7 @@ from dplit._checks import (
 )
 from dplit._numerics.rounding import round_down, round_up
 from dplit.mechanisms import gaussian_epsilon, gaussian_sigma
-from dplit.mechanisms.draws import Draw, Price, account_open, open_accounts
+from dplit.mechanisms._draws import Draw, Price, account_open, open_accounts
 
 if TYPE_CHECKING:
     from dplit.audit import Ledger
@@ -48,7 +48,17 @@ _COVERS = {"record": ("record", "person"), "person": ("person",)}
 
 
 class BudgetError(ValueError):
-    """A release that a budget does not cover, or a budget that cannot be read or written."""
+    """A release that a budget does not cover, or a budget that cannot be read or written.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as place:
+    ...     budget = Budget(f"{place}/stay.budget.json", epsilon=1.0, delta=0.0, table="stay")
+    ...     try:
+    ...         Budget(f"{place}/stay.budget.json", epsilon=2.0, delta=0.0)
+    ...     except BudgetError:
+    ...         print("the cap of a file stays what it was")
+    the cap of a file stays what it was
+    """
 
 
 @dataclass(frozen=True)
@@ -71,6 +81,11 @@ class Entry:
         counts as "drawn"; what failed before its first draw counts nothing.
     drawn : tuple of mapping
         What a ledger heard of it; no number depends on a record.
+
+    Examples
+    --------
+    >>> Entry(1, "centres", "stay", "2026-01-01T00:00:00+00:00", epsilon=1.0, delta=0.0).state
+    'open'
     """
 
     number: int

@@ -14,8 +14,10 @@ import numpy as np
 from scipy.special import expit
 
 from dplit.advice.engine import learnt
+from dplit.clusters.estimator import PrivateLloyd
 from dplit.clusters.lloyd import lloyd_noise
 from dplit.mechanisms import gaussian_sigma
+from dplit.sketching.estimators import CompressiveKMeans
 
 #: Deviation of a coordinate of the centres, which are uniform on [-0.8, 0.8], in half widths.
 CENTRES = 0.8 / math.sqrt(3.0)
@@ -43,6 +45,13 @@ CANDIDATES = {
     "tree": "a tree of noisy counts",
 }
 
+#: Largest error that is worth a release.
+USEFUL = 0.95
+
+#: A sketch is taken where another candidate is expected to err less by no more than this: it asks
+#: least of where in the box the records lie.
+_TIE = 0.02
+
 #: No grid has so many columns that two cells an axis come to more than 65,536.
 _GRIDS = 16
 
@@ -69,6 +78,12 @@ def settings(name: str, facts: ClusterFacts) -> dict[str, Any]:
     steps = 1 if name == "lloyd, 1 step" else 3
     noise = "gaussian" if facts.delta else "laplace"
     return told | {"noise": noise, "n_iter": steps, "n_candidates": wide}
+
+
+def configure(name: str, facts: ClusterFacts) -> Any:
+    """Return a candidate's estimator, for columns in [-1, 1], not fitted."""
+    kind = CompressiveKMeans if name.startswith("sketch") else PrivateLloyd
+    return kind(**settings(name, facts))
 
 
 def noise_ratio(name: str, facts: ClusterFacts) -> float:
@@ -127,3 +142,18 @@ def errors_of(facts: ClusterFacts) -> dict[str, float]:
     """Expected errors by candidate; more than 16 columns have no grid."""
     names = [name for name in CANDIDATES if name != "grid" or facts.d <= _GRIDS]
     return {name: _error(name, facts) for name in names}
+
+
+def _shipped(found: dict[str, float]) -> dict[str, float]:
+    return {name: error for name, error in found.items() if name not in ("grid", "tree")}
+
+
+def chosen(found: dict[str, float]) -> str:
+    """Which candidate of the package has the least expected error; a sketch where it is close.
+
+    >>> chosen({"sketch": 0.05, "lloyd, 1 step": 0.04, "grid": 0.0})
+    'sketch'
+    """
+    ours = _shipped(found)
+    name = min(ours, key=lambda one: ours[one])
+    return "sketch" if ours["sketch"] <= ours[name] + _TIE else name

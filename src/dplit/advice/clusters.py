@@ -8,23 +8,17 @@ from dplit._checks import check_epsilon, check_integer, check_positive, check_pr
 from dplit.advice._cluster_settings import (
     _SPREAD,
     CANDIDATES,
+    USEFUL,
     ClusterFacts,
+    _shipped,
+    chosen,
+    configure,
     errors_of,
     frequencies_of,
     noise_ratio,
-    settings,
 )
 from dplit.advice.engine import ExpectedError, Recommendation, outside
 from dplit.advice.planning import LEAST_LOUDNESS, LEAST_WAVES, planned
-from dplit.clusters.estimator import PrivateLloyd
-from dplit.sketching.estimators import CompressiveKMeans
-
-#: Largest error that is worth a release.
-USEFUL = 0.95
-
-#: A sketch is taken where another candidate is expected to err less by no more than this: it asks
-#: least of where in the box the records lie.
-_TIE = 0.02
 
 #: What was tried.
 _TRIED: dict[str, Any] = {
@@ -35,21 +29,6 @@ _TRIED: dict[str, Any] = {
     "epsilon": (0.1, 10.0),
     "delta": (1e-6, 1e-6),
 }
-
-
-def _shipped(found: dict[str, float]) -> dict[str, float]:
-    return {name: error for name, error in found.items() if name not in ("grid", "tree")}
-
-
-def chosen(found: dict[str, float]) -> str:
-    """Which candidate of the package has the least expected error; a sketch where it is close.
-
-    >>> chosen({"sketch": 0.05, "lloyd, 1 step": 0.04, "grid": 0.0})
-    'sketch'
-    """
-    ours = _shipped(found)
-    name = min(ours, key=lambda one: ours[one])
-    return "sketch" if ours["sketch"] <= ours[name] + _TIE else name
 
 
 def _checked(facts: ClusterFacts) -> ClusterFacts:
@@ -65,12 +44,6 @@ def _checked(facts: ClusterFacts) -> ClusterFacts:
         delta=delta,
         separation=check_positive("separation", facts.separation),
     )
-
-
-def configure(name: str, facts: ClusterFacts) -> Any:
-    """Return a candidate's estimator, for columns in [-1, 1], not fitted."""
-    kind = CompressiveKMeans if name.startswith("sketch") else PrivateLloyd
-    return kind(**settings(name, facts))
 
 
 def _regret(facts: ClusterFacts, truth: float) -> tuple[float, float]:

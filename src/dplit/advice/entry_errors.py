@@ -17,16 +17,21 @@ from scipy.stats import norm
 
 from dplit._checks import Array
 from dplit.advice.engine import learnt
-from dplit.entries.moments import best_penalty, entry_variances
+from dplit.entries._moments import best_penalty, entry_variances
 from dplit.entries.privacy import row_variance
 from dplit.entries.projections import CAP
 from dplit.mechanisms import gaussian_sigma
 
-Publish = Literal["coefficients", "table"]
+_Publish = Literal["coefficients", "table"]
 
 
 class EntryFacts(NamedTuple):
-    """Everything that advice may read; ``delta`` is None for a budget in bits."""
+    """Everything that advice may read; ``delta`` is None for a budget in bits.
+
+    >>> facts = EntryFacts(n=1000, d=10, snr=1.0, epsilon=0.5)  # half a bit for each entry
+    >>> facts._replace(epsilon=1.0, delta=1e-5).delta  # the same table, a budget in nats
+    1e-05
+    """
 
     n: int
     d: int
@@ -36,7 +41,7 @@ class EntryFacts(NamedTuple):
 
 
 #: In words, by candidate.
-CANDIDATES = {
+_CANDIDATES = {
     "moments": "noisy second moments",
     "gradients": "noisy gradients, which protect whole records and the responses",
     "projection": "a noisy projection of the table",
@@ -44,7 +49,7 @@ CANDIDATES = {
 }
 
 
-def entry_power(facts: EntryFacts) -> float:
+def _entry_power(facts: EntryFacts) -> float:
     r"""Power that one entry may have over the noise: :math:`2^{2\epsilon}-1`, or a quarter of
     :math:`\mu^2`, which a change from -1 to 1 of a Gaussian mechanism allows.
     """
@@ -70,14 +75,14 @@ def _delta(facts: EntryFacts) -> float:
     return 1e-6 if facts.delta is None else facts.delta
 
 
-def noise_share(facts: EntryFacts, n_components: int) -> float:
+def _noise_share(facts: EntryFacts, n_components: int) -> float:
     """Variance of a projection's noise over its number of rows.
 
-    In bits it is one over :func:`entry_power`, as for additive noise; in (epsilon, delta) it is
+    In bits it is one over :func:`_entry_power`, as for additive noise; in (epsilon, delta) it is
     more, as the columns of S have random lengths.
     """
     if facts.delta is None:
-        return 1.0 / entry_power(facts)
+        return 1.0 / _entry_power(facts)
     return _share(facts.epsilon, facts.delta, n_components)
 
 
@@ -87,17 +92,17 @@ def _share(epsilon: float, delta: float, n_components: int) -> float:
     return row_variance(n_components=n_components, **size) / n_components
 
 
-def bits(share: float) -> float:
+def _bits(share: float) -> float:
     """Budget in bits whose noise has this variance: the estimators are told in bits.
 
-    >>> round(bits(1.0), 6)
+    >>> round(_bits(1.0), 6)
     0.5
     """
     return 0.5 * math.log2(1.0 + 1.0 / share)
 
 
 @lru_cache(maxsize=256)
-def design_energies(n: int, d: int, count: int = 64) -> Array:
+def _design_energies(n: int, d: int, count: int = 64) -> Array:
     r"""Quantiles of the eigenvalues of :math:`X^\top X`, entries of variance 1/3.
 
     The law of Marchenko and Pastur, at ``count`` equally likely levels.
@@ -116,7 +121,11 @@ def design_energies(n: int, d: int, count: int = 64) -> Array:
 
 
 def unprotected_error(facts: EntryFacts) -> float:
-    """Error of least squares without privacy, :math:`1+d/(n-d-1)`."""
+    """Error of least squares without privacy, :math:`1+d/(n-d-1)`.
+
+    >>> unprotected_error(EntryFacts(n=121, d=20, snr=1.0, epsilon=0.5))  # 1 + 20 / 100
+    1.2
+    """
     left = facts.n - facts.d - 1
     return 1.0 + facts.d / left if left > 0 else math.inf
 
@@ -128,11 +137,15 @@ def additive_error(facts: EntryFacts, *, corrected: bool = True) -> float:
     \rho(1-\rho+\frac1{snr})\big)`, :math:`\gamma=d/n`, :math:`\rho=1/(1+3\sigma^2)` the part of the
     energy that is signal; x = 1 is the plain fit, x below it takes off :math:`(1-x)(1-\gamma/x)` of
     the energy, at most the noise and what the estimator's cap on the smallest eigenvalue allows.
+
+    >>> facts = EntryFacts(n=10**9, d=2, snr=1.0, epsilon=0.5)  # noise of variance 1, rho = 1/4
+    >>> round(additive_error(facts, corrected=False), 6)  # 1 + snr (1 - rho)^2
+    1.5625
     """
     n, d, snr, *_ = facts
     if n <= d + 1:
         return math.inf
-    rho, crowded = 1.0 / (1.0 + 3.0 / entry_power(facts)), d / n
+    rho, crowded = 1.0 / (1.0 + 3.0 / _entry_power(facts)), d / n
     x = np.linspace(1.0, math.sqrt(crowded), 400, endpoint=False) if corrected else np.ones(1)
     most = min(1.0 - rho, CAP * (1.0 - math.sqrt(crowded)) ** 2)
     legal = (1.0 - x) * (1.0 - crowded / x) <= most * (1.0 + 1e-9)
@@ -147,12 +160,16 @@ def projection_error(facts: EntryFacts, n_components: int, *, corrected: bool = 
     Rows of the release are normal with covariance :math:`\Sigma=X^\top X+\lambda I`. Taking
     :math:`s=-m\kappa(1-\frac1m\operatorname{tr}\Sigma(\Sigma+\kappa)^{-1})` off their moments acts
     as a penalty :math:`\kappa\le0` on :math:`\Sigma`; the plain fit, :math:`\kappa=0`, is exact.
+
+    >>> facts = EntryFacts(n=50_000, d=20, snr=1.0, epsilon=0.2)  # a constant errs 1 + snr = 2
+    >>> [round(projection_error(facts, m), 2) for m in (21, 100, 10_000)]
+    [inf, 1.25, 1.02]
     """
     n, d, snr, *_ = facts
     m = n_components
     if m <= d + 1:
         return math.inf
-    H, penalty = design_energies(n, d), m * noise_share(facts, m)
+    H, penalty = _design_energies(n, d), m * _noise_share(facts, m)
     S, T = H + penalty, 3.0 * snr / d
     steps = 1.0 - np.geomspace(1.0, 1e-3, 120 if corrected else 1)
     kappa = -float(S.min()) * steps[:, None]
@@ -171,7 +188,14 @@ def projection_error(facts: EntryFacts, n_components: int, *, corrected: bool = 
 
 
 def best_rows(facts: EntryFacts) -> tuple[int, float]:
-    """Best number of projected rows, at most n, and the error of the corrected fit on them."""
+    """Best number of projected rows, at most n, and the error of the corrected fit on them.
+
+    >>> facts = EntryFacts(n=50_000, d=20, snr=1.0, epsilon=0.2)
+    >>> rows, error = best_rows(facts)
+    >>> others = [projection_error(facts, m) for m in (30, 40_000)]
+    >>> error == projection_error(facts, rows) < min(others)
+    True
+    """
     if facts.n <= facts.d + 2:
         return facts.d + 2, math.inf
     grid = np.unique(np.round(np.geomspace(facts.d + 2, facts.n, 40)).astype(int))
@@ -181,12 +205,17 @@ def best_rows(facts: EntryFacts) -> tuple[int, float]:
 
 
 def moments_error(facts: EntryFacts) -> float:
-    """Error of the fit on noisy moments, at its best penalty; responses are normal."""
+    """Error of the fit on noisy moments, at its best penalty; responses are normal.
+
+    >>> few, many = (EntryFacts(n, 5, 1.0, epsilon=0.5) for n in (100, 10**6))
+    >>> round(moments_error(many), 3) < moments_error(few) < 2.0  # a constant errs 1 + snr
+    True
+    """
     n, d, snr, *_ = facts
-    H, T = design_energies(n, d), 3.0 * snr / d
+    H, T = _design_energies(n, d), 3.0 * snr / d
     largest = (1.0 + snr) * float(norm.isf(math.log(2.0) / (2.0 * n))) ** 2  # of n, squared
     g, c = entry_variances(
-        epsilon=bits(1.0 / entry_power(facts)),
+        epsilon=_bits(1.0 / _entry_power(facts)),
         n_features=d,
         ones=1,
         response_energy=(1 + snr) / largest,
@@ -196,7 +225,7 @@ def moments_error(facts: EntryFacts) -> float:
 
 
 #: Of the error of noisy gradients; `benchmarks.maps.projection_gradients.learn` made it.
-LEARNT = learnt("entries")["gradients"]
+_LEARNT = learnt("entries")["gradients"]
 
 
 def _gradients_error(facts: EntryFacts) -> float:
@@ -207,7 +236,7 @@ def _gradients_error(facts: EntryFacts) -> float:
     """
     n, d, snr, *_ = facts
     logs = 1.0, math.log1p(snr), math.log(d), math.log(n), math.log(_record_mu(facts))
-    noise = math.exp(min(sum(a * b for a, b in zip(LEARNT, logs, strict=True)), 700.0))
+    noise = math.exp(min(sum(a * b for a, b in zip(_LEARNT, logs, strict=True)), 700.0))
     return unprotected_error(facts) + noise
 
 

@@ -2,54 +2,23 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from typing import Any
 
-from scipy.special import expit
-
-from dplit.advice.engine import ExpectedError, Recommendation, learnt, outside
-from dplit.advice.kernel_settings import (
+from dplit.advice._kernel_settings import (
     _SHAPES,
     CANDIDATES,
+    USEFUL,
     KernelFacts,
     SignalShape,
     _checked,
+    _spread,
     configure,
+    gain,
+    ranking,
     strength,
 )
-
-
-def regressors(facts: KernelFacts) -> tuple[list[float], list[float]]:
-    """What the two logistic curves of :func:`gain` are linear in."""
-    n, d = math.log(facts.n), math.log(facts.d)
-    return [1.0, n, d], [1.0, math.log(strength(facts)), n, d, math.log(facts.fill)]
-
-
-def gain(name: str, facts: KernelFacts, learnt: Sequence[float] | None = None) -> float:
-    r"""Share of the target's variance that a candidate is expected to explain.
-
-    :math:`\Lambda(a_0+a_1\ln n+a_2\ln d)\,\Lambda(b_0+b_1\ln r+b_2\ln n+b_3\ln d+b_4\ln f)`, with
-    the strength r and the part f of the bounds that labels fill. Where nothing is thought of the
-    shape it is the mean over the shapes.
-    """
-    if facts.shape is None:
-        return sum(gain(name, facts._replace(shape=s)) for s in _SHAPES) / len(_SHAPES)
-    *c, _ = LEARNT[f"{facts.shape}, {name}"] if learnt is None else learnt
-    able, heard = regressors(facts)
-    return float(expit(_dot(c[:3], able)) * expit(_dot(c[3:], heard)))
-
-
-def _dot(c: Sequence[float], x: Sequence[float]) -> float:
-    return sum(a * b for a, b in zip(c, x, strict=True))
-
-
-#: Of gains, by shape and candidate: coefficients of :func:`gain`, and the deviation of single runs.
-#: `benchmarks.maps.random_features_learnt.learn` made them.
-LEARNT = learnt("kernels")
-
-#: Least gain that is worth a release.
-USEFUL = 0.05
+from dplit.advice.engine import ExpectedError, Recommendation, outside
+from dplit.kernels._certified_ridge import public_waves
 
 #: What was tried.
 _TRIED: dict[str, Any] = {
@@ -62,13 +31,45 @@ _TRIED: dict[str, Any] = {
 }
 
 
-def ranking(facts: KernelFacts) -> list[str]:
-    """Return the candidates, the one that is expected to explain most first.
+def waves(
+    *, n: int, d: int, epsilon: float, delta: float = 1e-5, shape: SignalShape | None = None
+) -> tuple[int, float]:
+    """Number of frequencies and kernel parameter ``gamma`` from public numbers.
 
-    >>> ranking(KernelFacts(3000, 20, "smooth", epsilon=1.0))[0]
-    'line, gradients'
+    Parameters
+    ----------
+    n, d : int
+        Public numbers of records and of columns, scaled to [-1, 1].
+    epsilon, delta : float
+        Budget of all that is released.
+    shape : {"smooth", "bends", "rough"} or None, default=None
+        What is thought of the target; None where nothing is.
+
+    Returns
+    -------
+    n_components : int
+        Frequencies, each a cosine and a sine.
+    gamma : float
+        Of the kernel ``exp(-gamma ||x - x'||^2)``.
+
+    Notes
+    -----
+    Of what was tried on the map it has the least regret of noisy gradients, nearly: few waves where
+    the strength is small, many where it is large; narrow kernels only for what is rough in few
+    columns, as no number of waves reaches into many. The noise of ridge does not depend on the
+    number of waves, so that ridge may take more: its class takes 100 where this says fewer. Columns
+    of the map are uniform: where most are indicators, ridge learns more with ``1 / d`` (see
+    :class:`~dplit.kernels.random_features.PrivateRandomFeatureRegressor`).
+
+    Examples
+    --------
+    >>> waves(n=3000, d=2, epsilon=1.0)
+    (40, 2.0)
+    >>> waves(n=30_000, d=20, epsilon=1.0, shape="smooth")
+    (160, 0.2)
     """
-    return sorted(CANDIDATES, key=lambda name: -gain(name, facts))
+    facts = _checked(KernelFacts(n, d, shape, epsilon, delta))
+    return public_waves(strength(facts), d, shape)
 
 
 def recommend(
@@ -105,7 +106,7 @@ def recommend(
     Notes
     -----
     Learners that are asked: ridge on waves with output noise, statistics and noisy gradients on
-    waves (as many and as wide as :func:`~dplit.advice.kernel_settings.waves` says) and on the
+    waves (as many and as wide as :func:`waves` says) and on the
     columns as they are, and additive models. Errors are those of simulated laws with uniform
     columns and four parts of signal to one of noise.
 
@@ -154,13 +155,3 @@ def _others(facts: KernelFacts) -> str:
 
 
 _AS = {"smooth": "smooth", "bends": "bent in each column", "rough": "rough"}
-
-
-def _spread(name: str, facts: KernelFacts) -> float:
-    """Deviation of a single run around :func:`gain`, that of the shapes within it."""
-    g = gain(name, facts)
-    if facts.shape is None:
-        each = [facts._replace(shape=s) for s in _SHAPES]
-        parts = [_spread(name, one) ** 2 + (gain(name, one) - g) ** 2 for one in each]
-        return math.sqrt(sum(parts) / len(parts))
-    return max(LEARNT[f"{facts.shape}, {name}"][-1], 0.05) * math.sqrt(g * (1.0 - g) + 0.01)

@@ -13,7 +13,11 @@ LEAST_LOUDNESS, LEAST_WAVES = 8.0, 6.0
 
 
 class Planned(NamedTuple):
-    """How loud a group is, the frequencies for each coordinate, and whether both are enough."""
+    """How loud a group is, the frequencies for each coordinate, and whether both are enough.
+
+    >>> Planned(loudness=10.0, waves=7.0).found, Planned(loudness=10.0, waves=5.0).found
+    (True, False)
+    """
 
     loudness: float
     waves: float

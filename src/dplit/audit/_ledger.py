@@ -19,7 +19,7 @@ from scipy.optimize import brentq
 
 from dplit._checks import check_nonnegative, check_probability
 from dplit._numerics.rounding import round_up
-from dplit.mechanisms.draws import Draw, current_part, listen, stop
+from dplit.mechanisms._draws import Draw, current_part, listen, stop
 
 #: Logarithm of the least delta that is told.
 _LEAST_LOG = -690.0
@@ -28,7 +28,17 @@ _COLUMNS = ("draw", "hides", "sensitivity", "scale", "numbers", "times")
 
 
 class LedgerError(ValueError):
-    """What was drawn has no bound: a sensitivity that nobody stated, or a step that is missing."""
+    """What was drawn has no bound: a sensitivity that nobody stated, or a step that is missing.
+
+    >>> from dplit.mechanisms import Gaussian
+    >>> with ledger() as book:
+    ...     noisy = Gaussian(2.0).add(np.zeros(3), hides="a sum", sensitivity=None)
+    >>> try:
+    ...     book.epsilon(delta=1e-6)
+    ... except LedgerError:
+    ...     print("nobody stated how far a record moves the sum")
+    nobody stated how far a record moves the sum
+    """
 
 
 class _Losses(NamedTuple):
@@ -47,6 +57,14 @@ class Ledger:
     watch : callable or None
         ``watch(draw, of, added)`` is told of every draw and step together with the private values
         themselves, for a search of neighbours. The ledger does not keep them.
+
+    Examples
+    --------
+    >>> from dplit.mechanisms import Gaussian
+    >>> with ledger() as book:
+    ...     noisy = Gaussian(2.0).add(np.zeros(3), hides="a sum", sensitivity=1.0)
+    >>> [(draw.mechanism, draw.scale, draw.sensitivity) for draw in book]
+    [('gaussian', 2.0, 1.0)]
     """
 
     def __init__(self, watch: Callable[[Draw, Any, Any], None] | None = None) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from dplit.audit._seen import _look
-from dplit.mechanisms.draws import passing
+from dplit.mechanisms._draws import passing
 
 _OTHERWISE = (
     "a replay must release as often, and in the same shapes, as the fit that is replayed: what is "
@@ -19,7 +19,16 @@ _OTHERWISE = (
 
 
 class ReplayError(RuntimeError):
-    """A fit released another number of times, or numbers of another shape, than the first."""
+    """A fit released another number of times, or numbers of another shape, than the first.
+
+    >>> from sklearn.decomposition import PCA
+    >>> X = np.eye(2)
+    >>> try:
+    ...     replay(PCA(1, random_state=0), (X,), (X,))
+    ... except ReplayError as error:
+    ...     print(error)
+    PCA released nothing by an exact mechanism
+    """
 
 
 def _from(left: list[Any]) -> Callable[[Any], Any]:

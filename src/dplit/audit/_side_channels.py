@@ -53,6 +53,13 @@ class SideChannel(NamedTuple):
         Smallest epsilon that the counts leave possible; infinite where no noise is at work.
     violated : bool
         Whether that is more than the claim.
+
+    Examples
+    --------
+    >>> seen = SideChannel("one row of zeros", "raises", "ValueError", 10, 0, 10, math.inf, True)
+    >>> report = SideChannelReport((seen,), 1, 0, 10, epsilon=1.0, delta=0.0, confidence=0.95)
+    >>> report.violated
+    True
     """
 
     pair: str
@@ -78,6 +85,11 @@ class SideChannelReport:
         each side that looked for differences.
     epsilon, delta, confidence : float
         The claim, and the probability with which a true one is not refuted.
+
+    Examples
+    --------
+    >>> print(SideChannelReport((), 3, 0, 10, epsilon=1.0, delta=0.0, confidence=0.95))
+    3 pairs, 10 runs a side, claim (1, 0): nothing tells them apart
     """
 
     findings: tuple[SideChannel, ...]

@@ -11,8 +11,8 @@ import numpy as np
 from dplit._checks import check_callable, check_integer, check_probability, check_rng
 from dplit.audit.events import delta_lower_bound, epsilon_lower_bound, gaussian_dp_lower_bound
 
-Data = TypeVar("Data")
-Audit = TypeVar("Audit")
+_Data = TypeVar("_Data")
+_Audit = TypeVar("_Audit")
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,12 @@ class EventAudit:
     epsilon_lower, delta_lower, mu_lower : float
         Lower bounds: of epsilon at the claimed delta, of delta at the claimed epsilon, and of the
         Gaussian-DP parameter.
+
+    Examples
+    --------
+    >>> audit = audit_hits(900, 100, 1000, epsilon=1.0, confidence=0.99)
+    >>> bool(1.0 < audit.epsilon_lower < np.log(9.0)), audit.violated
+    (True, True)
     """
 
     hits_in: int
@@ -91,9 +97,9 @@ def audit_hits(
 
 
 def audit_event(
-    release: Callable[[Data, np.random.Generator], Any],
-    data: Data,
-    neighbour: Data,
+    release: Callable[[_Data, np.random.Generator], Any],
+    data: _Data,
+    neighbour: _Data,
     event: Callable[[Any], bool],
     *,
     runs: int,
@@ -154,14 +160,17 @@ def _count(outcomes: Iterable[bool]) -> int:
 
 
 @dataclass(frozen=True)
-class Controls(Generic[Audit]):
+class Controls(Generic[_Audit]):
     """What an auditor found with the right noise (``null``) and with too little (``planted``).
 
     Each is an audit, which says itself whether it is ``violated``, or the alarm alone.
+
+    >>> Controls(null=False, planted=True).sound, Controls(null=True, planted=True).sound
+    (True, False)
     """
 
-    null: Audit
-    planted: Audit
+    null: _Audit
+    planted: _Audit
 
     @property
     def null_alarm(self) -> bool:
@@ -179,7 +188,7 @@ class Controls(Generic[Audit]):
         return self.planted_alarm and not self.null_alarm
 
 
-def run_controls(audit: Callable[[float], Audit], *, planted: float = 0.5) -> Controls[Audit]:
+def run_controls(audit: Callable[[float], _Audit], *, planted: float = 0.5) -> Controls[_Audit]:
     """Null control and planted control of an auditor.
 
     Parameters

@@ -35,6 +35,14 @@ class NeighbourSearch:
         The pair: records in rows.
     evaluations : int
         Pairs tried.
+
+    Examples
+    --------
+    >>> found = search_neighbours(
+    ...     lambda X: X.sum(axis=0), lambda k, rng: np.ones((k, 1)), project=np.ones_like,
+    ...     n_records=3, neighboring="add_remove", claimed=0.5, rng=np.random.default_rng(0))
+    >>> found.distance, found.ratio  # one record more moves a sum of ones by 1, not by a half
+    (1.0, 2.0)
     """
 
     ratio: float

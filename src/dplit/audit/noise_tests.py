@@ -28,6 +28,12 @@ class NoiseTest:
         Probability of so much noise, or more, under the claim.
     shape_p_value : float
         Of the two-sided Kolmogorov-Smirnov test against the claimed law.
+
+    Examples
+    --------
+    >>> silent = chi_square_noise_test(np.zeros(10), sigma=1.0)
+    >>> silent.size, silent.scale_ratio, silent.violated()
+    (10, 0.0, True)
     """
 
     size: int

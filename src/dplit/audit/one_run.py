@@ -26,6 +26,13 @@ class OneRunAudit:
         The delta of the claim and the confidence of the bound.
     epsilon_lower : float
         Lower bound on epsilon at that delta.
+
+    Examples
+    --------
+    >>> coins = np.arange(100) % 2 == 0
+    >>> audit = one_run_audit(coins.astype(float), coins, guesses=100, confidence=0.99)
+    >>> audit.violated(epsilon=3.0), audit.violated(epsilon=4.0)
+    (True, False)
     """
 
     canaries: int

@@ -43,6 +43,12 @@ class LloydNoise:
     ----------
     sum_scale, count_scale : float
         Laplace scale, or standard deviation, of every coordinate of the sums, and of the counts.
+
+    Examples
+    --------
+    >>> once, twice = (lloyd_noise(2, epsilon=epsilon, n_iter=1) for epsilon in (1.0, 2.0))
+    >>> round(once.sum_scale / twice.sum_scale, 12), round(once.count_scale / twice.count_scale, 12)
+    (2.0, 2.0)
     """
 
     sum_scale: float
@@ -64,6 +70,14 @@ class PrivateCenters:
     neighboring : str
     noise : LloydNoise
         Scales of every iteration.
+
+    Examples
+    --------
+    >>> X = np.repeat([[-0.5], [0.5]], [4000, 6000], axis=0)
+    >>> run = private_lloyd(X, [[-0.1], [0.1]], bounds=(-1, 1), epsilon=10.0,
+    ...                     rng=np.random.default_rng(0))
+    >>> run.counts.round(-2), run.epsilon, run.neighboring
+    (array([4000., 6000.]), 10.0, 'add_remove')
     """
 
     centers: Array

@@ -19,13 +19,20 @@ def additive_sigma(*, epsilon: float) -> float:
 
     On every entry it is :math:`\epsilon`-MI-DP; the least such noise is
     :func:`dplit.papers.projection.capacity.exact_sigma`.
+
+    >>> round(additive_sigma(epsilon=0.5), 12)  # 2^1 - 1 = 1
+    1.0
     """
     nats = 2.0 * LN2 * check_bits(epsilon)
     return math.exp(-nats / 2.0) / math.sqrt(-math.expm1(-nats))
 
 
 def fixed_variance(*, epsilon: float, n_components: int) -> float:
-    r"""Noise variance :math:`n'/(2^{2\epsilon}-1)`, private whatever the data: (13) without f."""
+    r"""Noise variance :math:`n'/(2^{2\epsilon}-1)`, private whatever the data: (13) without f.
+
+    >>> round(fixed_variance(epsilon=0.5, n_components=10), 12)
+    10.0
+    """
     return check_integer("n_components", n_components) * additive_sigma(epsilon=epsilon) ** 2
 
 
@@ -85,7 +92,13 @@ def _row_epsilon(target: float, variance: float, n: int, change: float) -> float
 
 
 def row_variance(*, epsilon: float, delta: float, n_components: int, row_change: float) -> float:
-    """Smallest variance with public S, safe by 1e-9, that is (epsilon, delta)-private for a row."""
+    """Smallest variance with public S, safe by 1e-9, that is (epsilon, delta)-private for a row.
+
+    >>> size = {"n_components": 100, "row_change": 2.0}
+    >>> variance = row_variance(epsilon=1.0, delta=1e-5, **size)
+    >>> round(row_delta(epsilon=1.0, variance=variance, **size), 8)
+    1e-05
+    """
     level = check_positive("epsilon", epsilon)
     target = check_least_delta(delta, LEAST_DELTA)
 

@@ -13,11 +13,16 @@ from numpy.typing import ArrayLike
 from dplit._checks import Array, check_integer, check_nonnegative, check_rng, quiet
 from dplit.entries._checks import check_pair
 from dplit.entries.privacy import row_epsilon
-from dplit.mechanisms.draws import record_draw
+from dplit.mechanisms._draws import record_draw
 
 
 class ProjectionRelease(NamedTuple):
-    """What the trainer gets: ``X`` of shape (n', d) and ``y`` of shape (n',) or (n', k)."""
+    """What the trainer gets: ``X`` of shape (n', d) and ``y`` of shape (n',) or (n', k).
+
+    >>> release = ProjectionRelease(np.eye(2), np.array([1.0, 2.0]))
+    >>> fit_projection(release).round(6).tolist()
+    [1.0, 2.0]
+    """
 
     X: Array
     y: Array
@@ -33,6 +38,12 @@ def release_projection(
     is **not protected**. With ``variance`` :math:`n'/(2^{2\epsilon}-1)` it is epsilon-MI-DP for
     every entry of X, all data and every fixed y, even if S is published. Drawn in blocks: S never
     takes more than about 64 MB. Research noise in floating point, not a release.
+
+    >>> X = np.linspace(-1.0, 1.0, 50)[:, None]
+    >>> release = release_projection(X, 2.0 * X[:, 0], n_components=4, variance=0.0,
+    ...                              rng=np.random.default_rng(0))
+    >>> release.X.shape, bool(np.allclose(release.y, 2.0 * release.X[:, 0]))  # no noise
+    ((4, 1), True)
     """
     rows, labels = check_pair(X, y, columns=True)
     n = check_integer("n_components", n_components)
@@ -70,6 +81,10 @@ def fit_projection(release: ProjectionRelease, *, correction: float = 0.0) -> Ar
     without one plain least squares, of least norm if the release is rank-deficient. The noise adds
     :math:`m\sigma^2` in the mean over m rows; all of it can make the matrix indefinite, hence the
     cap. A singular matrix is not corrected.
+
+    >>> release = ProjectionRelease(np.array([[2.0]]), np.array([2.0]))
+    >>> fit_projection(release).round(6), fit_projection(release, correction=2.0)  # 4/4, 4/(4 - 2)
+    (array([1.]), array([2.]))
     """
     Z, target = check_pair(release.X, release.y, columns=True)
     wanted = check_nonnegative("correction", correction)
@@ -86,6 +101,14 @@ def useful_correction(release: ProjectionRelease, *, variance: float) -> float:
     The full :math:`m\sigma^2` removes the bias and blows up the noise, which can cost more than it
     saves. This minimises the error of a Gaussian model (derived in the chapter) whose two
     constants, the energy and :math:`R^2`, are read from the release alone: no privacy is spent.
+
+    >>> rng = np.random.default_rng(0)
+    >>> release = release_projection(rng.uniform(-1, 1, (2000, 2)), rng.normal(size=2000),
+    ...                              n_components=40, variance=100.0, rng=rng)
+    >>> useful_correction(release, variance=0.0)
+    0.0
+    >>> 0.0 <= useful_correction(release, variance=100.0) <= 40 * 100.0  # all of the noise
+    True
     """
     Z, target = check_pair(release.X, release.y, columns=True)
     noise = check_nonnegative("variance", variance)

@@ -24,6 +24,10 @@ def moment_variances(
     :math:`a/g+B^2/c=2^{2\epsilon}-1` with :math:`a=d-1+2^{2\epsilon}/8` and :math:`B=\max|y_i|`. Of
     all such pairs the one with the least error :math:`g\,t+c` of the normal equations at
     coefficients of energy t, ``energy``, a public guess.
+
+    >>> g, c = moment_variances(epsilon=0.5, n_features=2, response_bound=1.0, energy=3.0)
+    >>> round((2 - 1 + 2 / 8) / g + 1 / c, 12)  # 2^1 - 1 = 1
+    1.0
     """
     d = check_integer("n_features", n_features)
     gain = 1.0 / additive_sigma(epsilon=epsilon) ** 2

@@ -139,6 +139,12 @@ class HadamardProjection:
     ``Phi = sqrt(order / k) P H diag(signs)`` with ``P`` the choice of coordinates; records are
     padded by zeros to the order. :meth:`transform` costs ``O(order log order)`` a record, and
     :meth:`adjoint` brings a weight vector back: ``<w, Phi x> = <Phi^T w, x>``.
+
+    Examples
+    --------
+    >>> projection = HadamardProjection(signs=np.array([1.0, -1.0]), rows=np.array([0, 1]))
+    >>> projection.transform([[1.0, 1.0]]).round(4) + 0.0  # (1, -1) through a matrix of order 2
+    array([[0.    , 1.4142]])
     """
 
     signs: NDArray[np.float64]

@@ -169,6 +169,13 @@ class HadamardBlocks:
         Length by which every column of the (padded) orthonormal blocks is multiplied.
     n_features : int
         Dimension d of the records, at most ``order``; records are padded by zeros.
+
+    Examples
+    --------
+    >>> blocks = HadamardBlocks(signs=np.ones((1, 3, 2)), radii=np.array([1.0, 2.0]), n_features=2)
+    >>> blocks.matrix.round(4)  # the transform thrice is the transform once; columns times radii
+    array([[ 0.7071,  1.4142],
+           [ 0.7071, -1.4142]])
     """
 
     signs: NDArray[np.float64]

@@ -161,7 +161,7 @@ _FEW, _REACHED = 5, 4
 
 def public_waves(strength: float, n_features: int, shape: str | None = None) -> tuple[int, float]:
     """Return number of frequencies and gamma for columns in [-1, 1]: the rule of
-    :func:`dplit.advice.kernel_settings.waves`. ``strength`` is the number of records over the
+    :func:`dplit.advice.kernels.waves`. ``strength`` is the number of records over the
     deviation of the noise that hides one of sensitivity 1.
     """
     if shape == "rough" and n_features < _REACHED:

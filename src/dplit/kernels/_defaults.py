@@ -8,12 +8,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 from scipy.optimize import minimize_scalar
 
 from dplit.kernels._feature_release import _unit_sensitivity
 from dplit.kernels.losses import lipschitz_constant
 from dplit.mechanisms import gaussian_sigma
+
+Loss = Literal["squared", "logistic", "hinge"]
+
+ANSWER_LOSSES = ("squared", "logistic", "hinge")
+
+#: Pairs of a cosine and a sine of the kernel machines; as many features for linear learners.
+ANSWER_COMPONENTS = 50
 
 #: Guesses of the squared norm of the function, for labels in [-1, 1] or -1 and +1.
 _SQUARED_NORM = {"squared": 0.25, "pinball": 1.0, "hinge": 8.0, "logistic": 8.0}

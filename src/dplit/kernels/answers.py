@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,21 +21,20 @@ from dplit._checks import (
 )
 from dplit._numerics.clipping import clamp, clip_rows
 from dplit.features import cos_sin_features, random_frequencies
+from dplit.kernels._defaults import ANSWER_COMPONENTS, ANSWER_LOSSES, Loss
 from dplit.kernels._feature_release import _certified_weights
 from dplit.kernels.queries import QueryOracle
-
-Loss = Literal["squared", "logistic", "hinge"]
-
-ANSWER_LOSSES = ("squared", "logistic", "hinge")
-
-#: Pairs of a cosine and a sine of the kernel machines; as many features for linear learners.
-ANSWER_COMPONENTS = 50
 
 
 class PrivateAnswers:
     """Answers of a fitted function with Laplace noise, at a fixed number of different points.
 
     It is the curator's: it holds the function and refuses to be pickled.
+
+    >>> model = LaplaceAnswers("hinge", n_questions=2, epsilon=1.0, regularization=0.01)
+    >>> answers = model.fit([[-1.0], [1.0]], [-1.0, 1.0], rng=np.random.default_rng(0))
+    >>> bool(answers.answer([[0.5]])[0] == answers.answer([[0.5]])[0]), answers.remaining
+    (True, 1)
     """
 
     def __init__(self, settings: LaplaceAnswers, oracle: QueryOracle, frequencies: Array | None):

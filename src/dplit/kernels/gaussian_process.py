@@ -7,12 +7,12 @@ from numpy.typing import ArrayLike
 from scipy.linalg import cholesky, solve_triangular
 
 from dplit._checks import Array, check_positive, check_probability, quiet
-from dplit.kernels.queries import CuratedFunction, Kernel
+from dplit.kernels.queries import Kernel, _CuratedFunction
 from dplit.mechanisms import gaussian_noise, gaussian_sigma
-from dplit.mechanisms.draws import record_draw
+from dplit.mechanisms._draws import record_draw
 
 
-class GaussianProcessOracle(CuratedFunction):
+class GaussianProcessOracle(_CuratedFunction):
     """Answers of ``f + sigma G`` at any points: adaptive, consistent, private as a whole.
 
     Parameters

@@ -20,6 +20,9 @@ def fit_norm_factor(*, regularization: float, kappa: float = 1.0) -> float:
     :math:`1/(2\sqrt\lambda)` if :math:`\lambda\le\kappa^2`, else :math:`\kappa/(\kappa^2+\lambda)`;
     the paper uses :math:`1/\sqrt\lambda`. Equal records of size :math:`\min(\sqrt\lambda,\kappa)`
     attain it.
+
+    >>> fit_norm_factor(regularization=0.25), fit_norm_factor(regularization=3.0)
+    (1.0, 0.25)
     """
     penalty, size = check_positive("regularization", regularization), check_positive("kappa", kappa)
     root = min(math.sqrt(penalty), size)
@@ -38,6 +41,10 @@ def least_squares_lipschitz(
     ``"printed"`` :math:`2M(\kappa+1)/\sqrt\lambda`, right for :math:`\lambda\le1`; ``"argument"``,
     what its derivation gives, :math:`2M(1+\kappa/\sqrt\lambda)`; ``"sharp"``
     :math:`2M(1+\kappa\nu)`.
+
+    >>> [least_squares_lipschitz(regularization=0.25, label_bound=1.0, version=version)
+    ...  for version in ("printed", "argument", "sharp")]
+    [8.0, 6.0, 4.0]
     """
     check_choice("version", version, get_args(_LipschitzVersion))
     nu = fit_norm_factor(regularization=regularization, kappa=kappa)
@@ -113,6 +120,9 @@ def lipschitz_stability(
     r"""Theorem 2, for the replacement of one record: :math:`2\kappa C_L/(\lambda\gamma m)`.
 
     Hinge and pinball loss attain it.
+
+    >>> lipschitz_stability(lipschitz=1.0, regularization=0.01, n_records=1000)
+    0.1
     """
     return 2.0 * lipschitz_deletion(
         lipschitz=lipschitz,
@@ -134,6 +144,9 @@ def lipschitz_deletion(
     r"""Theorem 2 for the deletion of one of m records, with :math:`\lambda m` held fixed.
 
     :math:`\kappa C_L/(\lambda\gamma m)`: half of the bound for a replacement.
+
+    >>> lipschitz_deletion(lipschitz=1.0, regularization=0.01, n_records=1000)
+    0.05
     """
     slope = check_positive("lipschitz", lipschitz) * check_positive("kappa", kappa)
     modulus = check_positive("regularization", regularization)

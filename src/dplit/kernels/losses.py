@@ -27,7 +27,15 @@ LOSSES: tuple[_Loss, ...] = ("squared", "hinge", "pinball", "logistic")
 
 
 def check_targets(loss: str, y: ArrayLike) -> Array:
-    """Return the targets of a loss as floats."""
+    """Return the targets of a loss as floats.
+
+    >>> check_targets("hinge", [1, -1])
+    array([ 1., -1.])
+    >>> check_targets("hinge", [0, 1])
+    Traceback (most recent call last):
+        ...
+    ValueError: y must hold the two labels -1 and +1 for the hinge loss, got [0.0]
+    """
     check_choice("loss", loss, LOSSES)
     values = check_real_array("y", y, 1)
     if loss in ("hinge", "logistic"):
@@ -45,6 +53,9 @@ def loss_values(loss: str, predictions: ArrayLike, y: ArrayLike, *, tau: float =
 
     squared :math:`(t-y)^2`; hinge :math:`(1-yt)_+`; pinball :math:`\tau(y-t)_++(1-\tau)(t-y)_+`;
     logistic :math:`\ln(1+e^{-yt})`.
+
+    >>> loss_values("hinge", [-1.0, 0.0, 2.0], [1.0, 1.0, 1.0])
+    array([2., 1., 0.])
     """
     targets = check_targets(loss, y)
     level = check_probability("tau", tau)

@@ -15,7 +15,7 @@ from dplit._checks import Array, check_integer, check_positive, check_real_array
 from dplit._numerics.clipping import clamp
 from dplit._numerics.rounding import round_up
 from dplit.mechanisms import laplace_noise, laplace_scale
-from dplit.mechanisms.draws import record_draw
+from dplit.mechanisms._draws import record_draw
 
 Kernel = Callable[[Array, Array], Array]
 
@@ -31,7 +31,7 @@ def _real_points(name: str, points: ArrayLike, columns: int | None = None) -> Ar
     return np.asarray(array + 0.0)
 
 
-class CuratedFunction:
+class _CuratedFunction:
     """A function ``sum_i c_i K(x_i, .)`` in the curator's hands, with its own source of noise.
 
     Records are clamped to 1e150, so that no distance to one of them overflows.
@@ -101,7 +101,16 @@ class CuratedFunction:
 
 
 class BudgetExhaustedError(RuntimeError):
-    """More different points were asked than the budget pays for."""
+    """More different points were asked than the budget pays for.
+
+    >>> oracle = QueryOracle(lambda X, Z: X @ Z.T, [[1.0]], [0.5], sensitivity=0.1, epsilon=1.0,
+    ...     n_queries=1, rng=np.random.default_rng(0))
+    >>> try:
+    ...     oracle.answer([[1.0], [2.0]])
+    ... except BudgetExhaustedError:
+    ...     print("two points, one answer: none is given")
+    two points, one answer: none is given
+    """
 
 
 def query_scale(*, n_queries: int, sensitivity: float, epsilon: float, kappa: float = 1.0) -> float:
@@ -109,6 +118,9 @@ def query_scale(*, n_queries: int, sensitivity: float, epsilon: float, kappa: fl
 
     q is fixed before the first answer; ``sensitivity`` bounds :math:`\|f-g\|_K` over all
     neighbours.
+
+    >>> round(query_scale(n_queries=10, sensitivity=0.1, epsilon=2.0), 12)
+    0.5
     """
     q = check_integer("n_queries", n_queries)
     point = Fraction(check_positive("kappa", kappa)) * Fraction(
@@ -117,7 +129,7 @@ def query_scale(*, n_queries: int, sensitivity: float, epsilon: float, kappa: fl
     return laplace_scale(epsilon=epsilon, sensitivity=round_up(q * point))
 
 
-class QueryOracle(CuratedFunction):
+class QueryOracle(_CuratedFunction):
     """Answers ``f(x)`` with fresh Laplace noise at no more than q different points.
 
     Parameters

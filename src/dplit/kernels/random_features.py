@@ -65,11 +65,11 @@ class PrivateRandomFeatureRegressor(
     n_components : int or None, default=None
         Number of frequencies; each gives a cosine and a sine, so there are twice as many
         coefficients. The noise of a prediction does not depend on it. None is what
-        :func:`~dplit.advice.kernel_settings.waves` says of the numbers of records and columns,
+        :func:`~dplit.advice.kernels.waves` says of the numbers of records and columns,
         ``epsilon`` and ``delta``, and at least 100.
     gamma : float or None, default=None
         Kernel ``exp(-gamma ||z - z'||^2)``, positive, of records whose columns ``box`` scales. None
-        is what :func:`~dplit.advice.kernel_settings.waves` says of the same public numbers. Where
+        is what :func:`~dplit.advice.kernels.waves` says of the same public numbers. Where
         something is thought of the target, ask it with ``shape=``: that is worth more than any
         other setting. Where most columns are indicators, state ``1 / n_features`` (see Notes).
     box : tuple or None, default=None
@@ -146,7 +146,7 @@ class PrivateRandomFeatureRegressor(
 
     Width: on the map of `results/random_features_choice.json`, 40 frequencies with ``gamma`` of
     ``4 / n_features`` explain 0.04 of the target more than with ``1 / n_features``, 160 another
-    0.02; told the shape of the target, :func:`~dplit.advice.kernel_settings.waves` explains 0.04
+    0.02; told the shape of the target, :func:`~dplit.advice.kernels.waves` explains 0.04
     more than 40 of the first kind. Smooth targets alone want the wider kernel, and lose 0.06.
 
     Mean, and width beside it (`results/random_features_mean.json`; squared errors over the variance

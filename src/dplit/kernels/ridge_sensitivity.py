@@ -16,6 +16,9 @@ def crude_sensitivity(*, alpha: float, label_norm: float) -> float:
 
     ``label_norm / sqrt(alpha)``, whatever changes between the data sets; ``label_norm`` is
     ``b sqrt(m)`` for m labels in [-b, b]. One record with ``||phi||^2 = alpha <= 1`` attains it.
+
+    >>> crude_sensitivity(alpha=4.0, label_norm=10.0)
+    5.0
     """
     return check_positive("label_norm", label_norm) / math.sqrt(check_positive("alpha", alpha))
 

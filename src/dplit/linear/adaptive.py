@@ -18,39 +18,11 @@ from dplit._checks import (
     check_probability,
     quiet,
 )
-from dplit._numerics.exact import exact_gram, gram_rounding, grid_rows
-from dplit.linear.moments import moment_sensitivity, sufficient_statistics
-from dplit.linear.regressors import ClippedLinearRegressor
-from dplit.mechanisms import gaussian_delta, gaussian_sigma
-from dplit.mechanisms.values import Gaussian
-
-#: Error of an eigenvalue of two data sets by LAPACK, for each column: 8 units in the last place of
-#: the largest eigenvalue, which is at most the number of records, 2^30.
-_LAPACK = 2.0 ** (4 + 30 - 53)
-
-#: Least penalty in deviations of the noise, where the released eigenvalue asks for none.
-LEAST_PENALTY = 2.0**-20
-
-
-def three_releases(d: int, neighboring: Neighboring) -> tuple[float, float]:
-    """Sensitivities in unit bounds: of the least eigenvalue, and of the moments together.
-
-    A record adds a matrix with eigenvalues 0 and at most 1, a replaced one the difference of two
-    such, whose eigenvalues lie in [-1, 1]: the least one moves by at most 1 (Weyl).
-    """
-    moments = moment_sensitivity(data_norm=1.0, label_bound=1.0, neighboring=neighboring)
-    return 1.0 + _LAPACK * d, moments + gram_rounding(d * d + d)
-
-
-def budget_of(sigma: float, sensitivity: float) -> tuple[float, float]:
-    """Return one (epsilon, delta) for which ``sigma``, or hardly more, hides ``sensitivity``.
-
-    Taken where the profile of the Gaussian has no extreme value, at ``mu^2 / 2 + mu``.
-    """
-    mu = sensitivity / sigma
-    epsilon = 0.5 * mu * mu + mu
-    delta = gaussian_delta(epsilon=epsilon, sigma=sigma, sensitivity=sensitivity)
-    return epsilon, float(delta) * (1.0 - 1e-9)
+from dplit._numerics.exact import exact_gram, grid_rows
+from dplit.linear._adaptive import LEAST_PENALTY, budget_of, released_eigenvalue, three_releases
+from dplit.linear._moments import sufficient_statistics
+from dplit.linear._regressors import ClippedLinearRegressor
+from dplit.mechanisms import gaussian_sigma
 
 
 class AdaSSPRegressor(ClippedLinearRegressor):
@@ -191,19 +163,9 @@ def _noisy_least_eigenvalue(
 ) -> float:
     """Return the least eigenvalue of the second moments of rows of norm 1, with noise.
 
-    Rows are on the grid of :func:`~dplit.linear.moments.sufficient_statistics`: the matrix has the
+    Rows are on the grid of :func:`~dplit.linear._moments.sufficient_statistics`: the matrix has the
     same bits in every order of the records.
     """
     rows, step = grid_rows(unit, 1.0)
     least = float(np.linalg.eigvalsh(exact_gram(rows, rows))[0]) * step * step
     return released_eigenvalue(least, sensitivity=sensitivity, sigma=sigma, rng=rng)
-
-
-def released_eigenvalue(
-    least: float, *, sensitivity: float, sigma: float, rng: np.random.Generator | None
-) -> float:
-    """Return a least eigenvalue with exact Gaussian noise."""
-    noisy = Gaussian(sigma).add(
-        [least], hides="least eigenvalue of the second moments", sensitivity=sensitivity, rng=rng
-    )
-    return float(noisy[0])

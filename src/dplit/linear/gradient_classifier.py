@@ -24,8 +24,8 @@ from dplit._checks import (
 from dplit._numerics.clipping import clip_rows, lifted, lowered, silenced
 from dplit._records import classified_records, fitted_records
 from dplit._statements import state_guarantee
+from dplit.linear._descent import Schedule, descend, public_number
 from dplit.linear._schedules import descent_schedule, paced
-from dplit.linear.descent import Schedule, descend, public_number
 from dplit.mechanisms import gaussian_sigma
 
 #: Default length of the model to be learnt, over which classes differ by many units of the scores.
@@ -127,7 +127,7 @@ class NoisyGradientClassifier(
     Rows x, clipped to norm r, become ``(x, r) / (r sqrt(2))`` with an intercept and ``x / r``
     without. A record's gradient is :math:`x(p-e_y)^\top` with p its probabilities, a matrix whose
     Frobenius norm is clipped; one Gaussian release a step serves all classes, and the steps compose
-    as :func:`~dplit.linear.descent.noisy_gradient_descent` says. New records are clipped as those
+    as :func:`~dplit.linear._descent.noisy_gradient_descent` says. New records are clipped as those
     of the training were.
 
     Default schedule: that of :class:`~dplit.additive.PrivateAdditiveRegressor` for a model of

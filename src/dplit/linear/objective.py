@@ -24,10 +24,10 @@ from dplit._base import spawn_generators
 from dplit._checks import (
     check_between,
     check_choice,
+    check_delta,
     check_epsilon,
     check_integer,
     check_positive,
-    check_probability,
     check_real_array,
     check_scale,
     quiet,
@@ -37,8 +37,8 @@ from dplit._numerics.rounding import round_down
 from dplit._solvers.accelerated import accelerated_minimum, smooth_steps
 from dplit.mechanisms import gaussian_delta, gaussian_sigma
 from dplit.mechanisms._bits import check_source
+from dplit.mechanisms._draws import record_draw
 from dplit.mechanisms._exact import rounded_gamma_norm, rounded_normal
-from dplit.mechanisms.draws import record_draw
 from dplit.mechanisms.values import GammaNorm
 
 SmoothLoss = Literal["logistic", "huberised_hinge"]
@@ -68,6 +68,14 @@ class PerturbedObjective:
         The guarantee.
     neighboring : str
         "replace_one".
+
+    Examples
+    --------
+    >>> model = objective_perturbation([[1.0], [-1.0]], [1, -1], epsilon=1.0, data_norm=1.0,
+    ...     regularization=1e-9, rng=np.random.default_rng(0))
+    >>> least = smallest_regularization(n_records=2, epsilon=1.0, data_norm=1.0)
+    >>> model.regularization == least, model.neighboring
+    (True, 'replace_one')
     """
 
     coef: NDArray[np.float64]
@@ -126,14 +134,6 @@ def smallest_regularization(
     growth = math.expm1(min(check_epsilon(epsilon) / 2.0, 700.0))
     norm2 = check_positive("data_norm", data_norm) ** 2
     return curvature * norm2 / (2.0 * check_integer("n_records", n_records) * growth)
-
-
-def check_delta(delta: float) -> float:
-    """Return a delta in [0, 1/2)."""
-    number = check_probability("delta", delta, zero=True)
-    if number >= 0.5:
-        raise ValueError(f"delta must be below 1/2, got delta={delta!r}")
-    return number
 
 
 def _excess_delta(mu: float, epsilon: float) -> float:
@@ -224,6 +224,11 @@ def loss_slopes(
         The hinge's corner is a parabola between margins 1 - h and 1 + h.
     h : float
         Half the width of that corner; the logistic loss takes no notice of it.
+
+    Examples
+    --------
+    >>> [part.round(4).tolist() for part in loss_slopes(np.zeros(1), "logistic", 0.5)]
+    [[0.6931], [-0.5], [0.25]]
     """
     if loss == "logistic":
         p = expit(-margins)

@@ -6,13 +6,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any, Self
+from typing import Self
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dplit._base import RandomState, noise_source, whole
-from dplit._bounds import stated_ends, stated_norm
 from dplit._checks import (
     Neighboring,
     check_epsilon,
@@ -21,14 +19,10 @@ from dplit._checks import (
     check_positive,
     check_scale,
     quiet,
-    warn_of_noise,
 )
-from dplit._numerics.clipping import clip_rows, silenced
-from dplit._predictors import LinearRegressor
-from dplit._records import labelled_records
-from dplit._statements import state_guarantee
-from dplit.linear.descent import PrivateCoefficients, noisy_gradient_descent, public_number
-from dplit.linear.moments import PrivateMoments, sufficient_statistics
+from dplit.linear._descent import noisy_gradient_descent, public_number
+from dplit.linear._moments import sufficient_statistics
+from dplit.linear._regressors import LEAST_WEIGHT, NOISE_SHARE, ClippedLinearRegressor, warn_of_few
 from dplit.mechanisms import gaussian_sigma
 
 #: Largest default number of steps of NoisyGradientRegressor, and the shortest time that learns.
@@ -43,85 +37,6 @@ _AMPLE = 800.0
 
 #: Clipping norm that clips nothing between label bounds, for budgets that have no other use.
 _MOST_CLIP = 2.0
-
-#: Default penalty of SufficientStatisticsRegressor over the one of the function.
-NOISE_SHARE = math.sqrt(0.5)
-
-#: Least ratio of the released weight of the constant to the default penalty.
-LEAST_WEIGHT = 8.0
-
-
-class ClippedLinearRegressor(LinearRegressor):
-    """What the two estimators share: clipping to stated bounds, intercept, statement.
-
-    Rows x, clipped to norm r, become ``(x, r) / (r sqrt(2))`` with an intercept and ``x / r``
-    without; labels, clipped to the bounds, become ``(y - middle) / half``. Both then have unit
-    bounds, and the released coefficients are put back into the units of the data.
-    """
-
-    #: All of its noise is Gaussian.
-    _gaussian = True
-
-    data_norm: float | None
-    bounds: tuple[float, float] | None
-    fit_intercept: bool
-
-    def _limits(self) -> tuple[float, float, float]:
-        """Return row norm, middle and half width of the label bounds; both must be stated."""
-        check_flag("fit_intercept", self.fit_intercept)
-        norm, (low, high) = stated_norm(self.data_norm), stated_ends(self.bounds)
-        return norm, low / 2 + high / 2, high / 2 - low / 2
-
-    def _unit_records(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return rows in the unit ball and labels in [-1, 1]; clipped before anything else."""
-        return self._unit_of(*labelled_records(self, X, y))
-
-    def _unit_of(
-        self, records: NDArray[np.float64], labels: NDArray[np.float64]
-    ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return unit records of checked ones; those without a label, which is NaN, are zeros."""
-        norm, middle, half = self._limits()
-        unit = clip_rows(records, norm) / norm
-        if self.fit_intercept:
-            unit = np.hstack([unit, np.ones((len(unit), 1))]) / np.sqrt(2.0)
-        known = ~np.isnan(labels)
-        inside = np.clip(np.where(known, labels, middle), middle - half, middle + half)
-        return silenced(unit, known), np.clip((inside - middle) / half, -1.0, 1.0)
-
-    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Predict labels.
-
-        Parameters
-        ----------
-        X : array_like of shape (n_samples, n_features)
-            Finite records; they are not clipped.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            ``X @ coef_ + intercept_``, clipped to ``bounds`` as the labels were.
-        """
-        return np.asarray(np.clip(super().predict(X), *self._ends))
-
-    def _publish(self, fitted: PrivateMoments | PrivateCoefficients) -> Self:
-        """Set the private attributes from a release on unit records."""
-        norm, middle, half = self._limits()
-        self._ends = (middle - half, middle + half)
-        coef, self.intercept_ = fitted.coef * half, middle
-        if self.fit_intercept:
-            coef = coef / np.sqrt(2.0)
-            self.intercept_ += float(coef[-1])
-            coef = coef[:-1]
-        self.coef_ = coef / norm
-        self.sigma_ = fitted.sigma
-        added = fitted.neighboring == "add_remove"
-        change = (
-            f"{'adding or removing one record' if added else 'replacing one record'} (rows clipped "
-            f"to norm {norm:g}, labels to [{middle - half:g}, {middle + half:g}]"
-            f"{'' if added else '; their number is public'})"
-        )
-        state_guarantee(self, fitted.epsilon, fitted.delta, fitted.neighboring, change)
-        return self
 
 
 class SufficientStatisticsRegressor(ClippedLinearRegressor):
@@ -163,7 +78,7 @@ class SufficientStatisticsRegressor(ClippedLinearRegressor):
     -----
     Default ``alpha``: ``sigma_ sqrt(d)`` in unit bounds, for d coefficients with the constant. The
     largest eigenvalue that the noise alone is expected to have, which
-    :func:`~dplit.linear.moments.sufficient_statistics` takes, is sqrt(2) times that, and predicts
+    :func:`~dplit.linear._moments.sufficient_statistics` takes, is sqrt(2) times that, and predicts
     worse on simulated laws. With an intercept, ``fit`` then warns where the released weight of the
     constant is below 8 alpha: noise and penalty pull all predictions towards the middle of the
     bounds. The warning reads the release alone. The noise is exact
@@ -171,6 +86,7 @@ class SufficientStatisticsRegressor(ClippedLinearRegressor):
 
     Examples
     --------
+    >>> import numpy as np
     >>> X = np.linspace(-1, 1, 4000).reshape(-1, 1)
     >>> model = SufficientStatisticsRegressor(data_norm=1.0, bounds=(0.0, 4.0), random_state=0)
     >>> model = model.fit(X, 2.0 + X[:, 0])
@@ -312,6 +228,7 @@ class NoisyGradientRegressor(ClippedLinearRegressor):
 
     Examples
     --------
+    >>> import numpy as np
     >>> X = np.linspace(-1, 1, 4000).reshape(-1, 1)
     >>> model = NoisyGradientRegressor(data_norm=1.0, bounds=(0.0, 4.0), random_state=0)
     >>> model = model.fit(X, 2.0 + X[:, 0])
@@ -404,10 +321,3 @@ class NoisyGradientRegressor(ClippedLinearRegressor):
         if time < max(_SHORTEST, 4.0 / clip):
             warn_of_few(f"{n} records with {d} coefficients")
         return clip, min(max(math.ceil(time / rate), 1), _MOST_STEPS)
-
-
-def warn_of_few(what: str) -> None:
-    """Warn that so many records learn no more than a constant."""
-    warn_of_noise(
-        f"{what} are too few for this budget: expect predictions no better than a constant"
-    )

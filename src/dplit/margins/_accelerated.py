@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import Array, quiet
 from dplit._numerics.exact import grid_rows
+from dplit.margins._checks import signed_records
 from dplit.margins._slopes import _PIECE_BITS, _RECORD_BITS, _SLOPE_BITS, _check_shape, noisy_sums
-from dplit.margins.balls import signed_records
 from dplit.margins.plans import _CORNER, DescentPlan
 
 #: Weights in units of the margin, times levels, are clipped here: no score overflows.

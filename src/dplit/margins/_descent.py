@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dplit._checks import Array, check_integer, quiet
+from dplit.margins._checks import _gridded_records
 from dplit.margins._slopes import _FAR, _blocks, _check_shape, _columns, _pull, noisy_sums
-from dplit.margins.balls import _gridded_records
 from dplit.margins.plans import DescentPlan
 from dplit.mechanisms._bits import check_source
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dplit._checks import Array, quiet
 from dplit.margins.plans import DescentPlan, PhasedPlan
-from dplit.mechanisms.draws import record_draw
+from dplit.mechanisms._draws import record_draw
 from dplit.mechanisms.values import Gaussian
 
 #: Entries of the records that one step of descent meets at a time: a megabyte, for the cache.

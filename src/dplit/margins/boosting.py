@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dplit._checks import Array, quiet
-from dplit.margins.balls import clipped_records
+from dplit.margins._checks import clipped_records
 from dplit.margins.duplicates import _phase_sizes
 from dplit.margins.losses import _bounded_hinge_mean, hinge_sensitivity
 from dplit.margins.phased import phased_descent
@@ -31,7 +31,17 @@ class _BoostedDescent:
 def boosted_descent(
     X: ArrayLike, y: ArrayLike, plan: BoostedPlan, *, rng: np.random.Generator | None
 ) -> _BoostedDescent:
-    """Algorithm 4: several phased passes, and a private choice of the best last point."""
+    """Algorithm 4: several phased passes, and a private choice of the best last point.
+
+    >>> from dplit.margins.balls import Ball
+    >>> from dplit.margins.plans import plan_boosted
+    >>> plan = plan_boosted((2000, 1), Ball(0.5, 1.0, 1.0), epsilon=5.0, delta=1e-5,
+    ...                     accounting="permutation")
+    >>> X, y = np.tile([[1.0], [-1.0]], (1000, 1)), np.tile([1.0, -1.0], 1000)
+    >>> best = boosted_descent(X, y, plan, rng=np.random.default_rng(0))
+    >>> len(best.candidates) == plan.runs, bool(best.weights[0] > 0.5)
+    (True, True)
+    """
     rho, size, norm = plan.phases.ball
     rows, labels = clipped_records(X, y, norm)
     if labels.ndim != 1:

@@ -7,8 +7,7 @@ post-processing: the learner is as private as the solver in the middle.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,24 +23,10 @@ from dplit._checks import (
     check_rng,
 )
 from dplit.features import HadamardProjection, hadamard_projection, sign_projection
-from dplit.margins._accelerated import _accelerated_descent
-from dplit.margins._descent import noisy_hinge_descent
-from dplit.margins.balls import clipped_records
-from dplit.margins.boosting import boosted_descent
-from dplit.margins.losses import zero_one_loss
-from dplit.margins.plans import LearningPlan, Solver
-from dplit.mechanisms import report_noisy_min
 
 _Projection = Literal["fast", "sign"]
 
 LinearMap = HadamardProjection | NDArray[np.float64]
-
-#: Weights by solver: records, labels, the plan of one descent, and the source of its noise.
-_SOLVERS: dict[Solver, Callable[..., Array]] = {
-    "accelerated": _accelerated_descent,
-    "noisy_gradient": noisy_hinge_descent,
-    "phased": lambda *told, rng: boosted_descent(*told, rng=rng).weights,
-}
 
 
 def printed_dimension(*, n_samples: int, epsilon: float, delta: float, beta: float) -> int:
@@ -62,7 +47,12 @@ def printed_dimension(*, n_samples: int, epsilon: float, delta: float, beta: flo
 def draw_projection(
     n_features: int, n_components: int, *, kind: _Projection, rng: np.random.Generator
 ) -> LinearMap:
-    """Draw the public map from d to k <= d dimensions: ``fast`` (Hadamard) or ``sign`` (dense)."""
+    """Draw the public map from d to k <= d dimensions: ``fast`` (Hadamard) or ``sign`` (dense).
+
+    >>> signs = draw_projection(8, 4, kind="sign", rng=np.random.default_rng(0))
+    >>> signs.shape, np.unique(signs).tolist()  # one over the root of 4
+    ((4, 8), [-0.5, 0.5])
+    """
     d = check_integer("n_features", n_features)
     k = check_integer("n_components", n_components, maximum=d)
     check_choice("kind", kind, get_args(_Projection))
@@ -71,53 +61,23 @@ def draw_projection(
 
 
 def compress(X: ArrayLike, projection: LinearMap) -> Array:
-    """Projected records (n, k), not clipped."""
+    """Projected records (n, k), not clipped.
+
+    >>> compress(np.eye(2), np.array([[1.0, 0.5]]))
+    array([[1. ],
+           [0.5]])
+    """
     if isinstance(projection, HadamardProjection):
         return projection.transform(X)
     return np.asarray(check_real_array("X", X, 2, copy=False) @ projection.T)
 
 
 def expand(weights: ArrayLike, projection: LinearMap) -> Array:
-    r"""Weights :math:`\Phi^\top\tilde w`, of shape (d,) or (n, d), for records as they are."""
+    r"""Weights :math:`\Phi^\top\tilde w`, of shape (d,) or (n, d), for records as they are.
+
+    >>> expand(np.array([2.0]), np.array([[1.0, 0.5]]))  # <w, Phi x> = <Phi^T w, x>
+    array([2., 1.])
+    """
     if isinstance(projection, HadamardProjection):
         return projection.adjoint(weights)
     return np.asarray(np.asarray(weights) @ projection)
-
-
-class _Learnt(NamedTuple):
-    """Weights (k,), their place in the grid of margins, and all, private, candidates (n, k)."""
-
-    weights: Array
-    chosen: int
-    candidates: Array
-
-
-def _fewest_errors(signed: Array, plan: LearningPlan, rng: np.random.Generator | None) -> int:
-    r"""Choose the candidate with the fewest errors, privately; ``signed`` scores are (n, m). One
-    record changes a number of errors by at most 1; candidates are private, so that counting on
-    their own records needs no penalty for the size of the class.
-    """
-    errors = zero_one_loss(signed).sum(axis=1)
-    return report_noisy_min(errors, epsilon=plan.choice, sensitivity=1.0, rng=rng)
-
-
-def learn(
-    Z: ArrayLike,
-    y: ArrayLike,
-    plan: LearningPlan,
-    *,
-    rng: np.random.Generator | None,
-    choose: Callable[[Array, LearningPlan, np.random.Generator | None], int] = _fewest_errors,
-) -> _Learnt:
-    """Steps 3 and 4 of Algorithm 2 on projected records or random features ``Z``: clip, learn at
-    every margin of the plan, and choose one where the plan keeps a budget for that.
-    """
-    rows, labels = Z, y
-    if plan.choice > 0.0:
-        rows, labels = clipped_records(Z, y, plan.balls[0].data_norm)
-    solve = _SOLVERS[plan.solver]
-    candidates = np.vstack([solve(rows, labels, each, rng=rng) for each in plan.descents])
-    chosen = 0
-    if plan.choice > 0.0:
-        chosen = choose(labels * (candidates @ np.transpose(rows)), plan, rng)
-    return _Learnt(candidates[chosen], chosen, candidates)

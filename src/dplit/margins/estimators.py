@@ -27,14 +27,14 @@ from dplit._predictors import ClippedLinearClassifier, signs_of
 from dplit._records import classified_records
 from dplit._statements import state_guarantee
 from dplit.accounting import gdp_budget
-from dplit.margins.balls import check_geometry
+from dplit.margins._checks import check_geometry
+from dplit.margins._learning import learn
 from dplit.margins.compressed import (
     LinearMap,
     _Projection,
     compress,
     draw_projection,
     expand,
-    learn,
     printed_dimension,
 )
 from dplit.margins.plans import LearningPlan, Solver, _signal_to_noise, margin_grid, plan_learning

@@ -20,6 +20,9 @@ def margin_features(
     :math:`\frac r{\sqrt D}(\cos\langle\omega_j,x\rangle,\sin\langle\omega_j,x\rangle)` for the
     columns of ``frequencies`` (d, D); the factor, lost in print, is that of Theorem 4.1. float32
     stays float32.
+
+    >>> margin_features([[0.0]], [[1.0]], data_norm=2.0)  # 2 (cos 0, sin 0)
+    array([[2., 0.]])
     """
     r = check_positive("data_norm", data_norm)
     rows = cos_sin_features(X, frequencies)
@@ -33,7 +36,11 @@ _LARGEST = 1e15
 
 @dataclass(frozen=True)
 class DirectFeatures:
-    """Random features of norm r as they are, without compression."""
+    """Random features of norm r as they are, without compression.
+
+    >>> DirectFeatures(np.zeros((1, 2)), data_norm=2.0).transform([[3.0]]).round(4)
+    array([[1.4142, 1.4142, 0.    , 0.    ]])
+    """
 
     frequencies: Array
     data_norm: float

@@ -22,7 +22,7 @@ from dplit._numerics.clipping import silenced
 from dplit._predictors import SignClassifier, feature_scores, signs_of
 from dplit._records import classified_records
 from dplit._statements import only_replacement, state_guarantee
-from dplit.margins.compressed import learn
+from dplit.margins._learning import learn
 from dplit.margins.estimators import _MOST_MARGINS, _planned, _warn_if_noise_rules
 from dplit.margins.feature_maps import DirectFeatures, _direct_features
 from dplit.margins.plans import LearningPlan

@@ -13,19 +13,21 @@ from dplit._checks import Array, check_integer, check_positive, check_real_array
 from dplit._numerics.exact import grid_values
 
 
-def scaled_rows(rows: Array) -> Array:
-    """Return rows divided by powers of two: no sign of a product changes, and none overflows."""
-    largest = np.abs(rows).max(axis=1, keepdims=True)
-    return np.asarray(np.ldexp(rows, -np.frexp(largest)[1]))
-
-
 def zero_one_loss(u: ArrayLike) -> Array:
-    r"""Zero-one loss :math:`1[u\le0]`: zero counts as an error."""
+    r"""Zero-one loss :math:`1[u\le0]`: zero counts as an error.
+
+    >>> zero_one_loss([-1.0, 0.0, 1.0])
+    array([1., 1., 0.])
+    """
     return (check_real_array("u", u, copy=False) <= 0).astype(np.float64)
 
 
 def margin_loss(u: ArrayLike, *, margin: float) -> Array:
-    r"""Margin loss :math:`1[u\le\rho]`."""
+    r"""Margin loss :math:`1[u\le\rho]`.
+
+    >>> margin_loss([0.0, 1.0, 2.0], margin=1.0)
+    array([1., 1., 0.])
+    """
     rho = check_positive("margin", margin)
     return (check_real_array("u", u, copy=False) <= rho).astype(np.float64)
 
@@ -34,13 +36,20 @@ def hinge_loss(u: ArrayLike, *, margin: float) -> Array:
     r"""Hinge loss of a margin, :math:`\ell^\rho(u)=\max(1-u/\rho,0)`.
 
     Convex with slope at most :math:`1/\rho`; unbounded, so not below the margin loss.
+
+    >>> hinge_loss([-1.0, 0.5, 2.0], margin=1.0)
+    array([2. , 0.5, 0. ])
     """
     rho = check_positive("margin", margin)
     return np.asarray(np.maximum(1.0 - check_real_array("u", u, copy=False) / rho, 0.0))
 
 
 def ramp_loss(u: ArrayLike, *, margin: float) -> Array:
-    r"""Ramp loss :math:`\min(1,\ell^\rho(u))`, between the zero-one and the margin loss."""
+    r"""Ramp loss :math:`\min(1,\ell^\rho(u))`, between the zero-one and the margin loss.
+
+    >>> ramp_loss([-1.0, 0.5, 2.0], margin=1.0)
+    array([1. , 0.5, 0. ])
+    """
     return np.asarray(np.minimum(hinge_loss(u, margin=margin), 1.0))
 
 
@@ -63,6 +72,9 @@ def hinge_sensitivity(
     :math:`\min(1+B/\rho,2B/\rho)/m` with B = ``data_norm * weight_norm``, attained by a record on
     the sphere that changes its label. In a projected space with ball and clipping of twice the size
     B is four times as large.
+
+    >>> hinge_sensitivity(margin=0.5, data_norm=1.0, weight_norm=1.0, n_samples=100)  # 3 / 100
+    0.03
     """
     rho = check_positive("margin", margin)
     largest = check_positive("data_norm", data_norm) * check_positive("weight_norm", weight_norm)

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dplit._checks import Array, check_integer, check_rng, quiet
+from dplit.margins._checks import _gridded_records
 from dplit.margins._slopes import _check_shape
-from dplit.margins.balls import _gridded_records
 from dplit.margins.plans import _UNIT, PhasedPlan
-from dplit.mechanisms.draws import record_draw
+from dplit.mechanisms._draws import record_draw
 from dplit.mechanisms.values import Gaussian
 
 
@@ -43,6 +43,14 @@ def phased_descent(
     noise. A pass over a permutation has the level of the plan, that of **one copy** of a record,
     under replacement of one record; one with replacement is mixed over the copies, see
     :func:`dplit.margins.duplicates.mixture_delta`. Records as in ``noisy_hinge_descent``.
+
+    >>> from dplit.margins.plans import phased_schedule
+    >>> plan = phased_schedule(margin=0.5, radius=1.0, data_norm=1.0, n_draws=2000, n_features=1,
+    ...                        mu=1.0)
+    >>> X, y = np.tile([[1.0], [-1.0]], (1000, 1)), np.tile([1.0, -1.0], 1000)
+    >>> w = phased_descent(X, y, plan, replacement=False, rng=np.random.default_rng(0))
+    >>> w.shape, bool(w[0, 0] > 0.5)
+    ((1, 1), True)
     """
     rho, size, norm = plan.ball
     rows, labels = _gridded_records(X, y, norm)

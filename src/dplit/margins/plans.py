@@ -24,7 +24,8 @@ from dplit._checks import (
 )
 from dplit._numerics.rounding import round_down
 from dplit.accounting import gdp_budget
-from dplit.margins.balls import Ball, check_geometry
+from dplit.margins._checks import check_geometry
+from dplit.margins.balls import Ball
 from dplit.margins.duplicates import _Accounting, _phase_sizes, _single_copy_mu
 
 Solver = Literal["accelerated", "noisy_gradient", "phased"]
@@ -53,6 +54,9 @@ def descent_noise(
     ``mu`` is the level of all: replacing a record moves the mean gradient by at most :math:`2G/m`,
     :math:`G=r/\rho`, and T adaptive releases of level :math:`\mu/\sqrt T` compose to :math:`\mu`,
     exactly.
+
+    >>> round(descent_noise(margin=0.1, data_norm=1.0, n_samples=1000, mu=1.0, n_steps=100), 12)
+    0.2
     """
     gradient = check_positive("data_norm", data_norm) / check_positive("margin", margin)
     m, steps = check_integer("n_samples", n_samples), check_integer("n_steps", n_steps)
@@ -64,6 +68,9 @@ def descent_step(
 ) -> float:
     r"""Step length :math:`D/\sqrt{T(G^2+q\sigma^2)}` that balances start and noise; D is the norm
     of the comparator, q = d with projection, else the rank of the data.
+
+    >>> descent_step(gradient=3.0, radius=1.0, sigma=1.0, noise_dimension=16, n_steps=4)
+    0.1
     """
     q, steps = check_integer("noise_dimension", noise_dimension), check_integer("n_steps", n_steps)
     moved = check_positive("gradient", gradient) ** 2 + q * sigma**2
@@ -106,7 +113,12 @@ def _signal_to_noise(*, n_samples: int, noise_dimension: int, mu: float) -> floa
 
 @dataclass(frozen=True)
 class DescentPlan:
-    """Full-batch descent on m records of k columns: level in, noise on a mean gradient out."""
+    """Full-batch descent on m records of k columns: level in, noise on a mean gradient out.
+
+    >>> plan = plan_descent((1000, 16), Ball(0.1, 1.0, 1.0), mu=1.0, n_steps=25)
+    >>> plan.shape, plan.n_steps, round(plan.sigma, 12)  # 2 * 10 * 5 / 1000
+    ((1000, 16), 25, 0.1)
+    """
 
     ball: Ball
     shape: tuple[int, int]
@@ -129,6 +141,11 @@ def plan_descent(
 ) -> DescentPlan:
     """Plan ``mu``-GDP descent in a ball; without ``project`` iterates leave it, at no cost of
     privacy. None is ``_default_steps``, and the step length of the solver's bound.
+
+    >>> ball = Ball(0.1, 1.0, 1.0)
+    >>> one, four = (plan_descent((1000, 16), ball, mu=1.0, n_steps=steps) for steps in (1, 4))
+    >>> round(four.sigma / one.sigma, 12)
+    2.0
     """
     rho, size, norm = check_geometry(*ball)
     m, k = check_integer("n_samples", shape[0]), check_integer("n_components", shape[1])
@@ -151,7 +168,13 @@ def plan_descent(
 
 @dataclass(frozen=True)
 class PhasedPlan:
-    r"""A phased pass: draws, steps :math:`4^{-i}\eta` and noise of each phase; smoothness."""
+    r"""A phased pass: draws, steps :math:`4^{-i}\eta` and noise of each phase; smoothness.
+
+    >>> plan = phased_schedule(margin=0.1, radius=1.0, data_norm=1.0, n_draws=1000, n_features=5,
+    ...                        mu=1.0)
+    >>> plan.steps[0] / plan.steps[1], plan.sigmas[0] > plan.sigmas[1]
+    (4.0, True)
+    """
 
     ball: Ball
     shape: tuple[int, int]
@@ -168,6 +191,11 @@ def phased_schedule(
 
     Phase i has noise :math:`c(G\eta_i+Du_i)`, :math:`c=2/\mu`, :math:`G=r/\rho`, D the ball:
     :math:`u_i=2^{-53}n_i(12k+80)` pays for the rounding of its :math:`n_i` steps.
+
+    >>> plan = phased_schedule(margin=0.1, radius=1.0, data_norm=1.0, n_draws=16, n_features=5,
+    ...                        mu=1.0)
+    >>> plan.sizes
+    (8, 4, 2, 1)
     """
     ball = check_geometry(margin, radius, data_norm)
     rho, size, norm = ball
@@ -184,7 +212,13 @@ def phased_schedule(
 
 @dataclass(frozen=True)
 class BoostedPlan:
-    """Algorithm 4: passes that share half of epsilon and delta, and epsilon for their choice."""
+    """Algorithm 4: passes that share half of epsilon and delta, and epsilon for their choice.
+
+    >>> plan = plan_boosted((1000, 5), Ball(0.1, 1.0, 1.0), epsilon=2.0, delta=1e-5,
+    ...                     accounting="permutation")
+    >>> plan.choice, sum(plan.phases.sizes) <= 1000
+    (1.0, True)
+    """
 
     phases: PhasedPlan
     runs: int
@@ -212,6 +246,14 @@ def plan_boosted(
     ``beta`` sets the number of passes. ``accounting`` of duplicates as in ``_single_copy_mu``:
     ``permutation`` draws without replacement, and only ``log_cap`` needs delta < 1/m and epsilon <=
     log(1/delta).
+
+    >>> few, many = (
+    ...     plan_boosted((1000, 5), Ball(0.1, 1.0, 1.0), epsilon=2.0, delta=1e-5, beta=beta,
+    ...                  accounting="permutation")
+    ...     for beta in (0.5, 0.05)
+    ... )
+    >>> few.runs < many.runs, few.mu > many.mu  # more passes, each of which spends less
+    (True, True)
     """
     (rho, size, norm), (m, k) = check_geometry(*ball), shape
     check_integer("n_samples", m, minimum=2)  # two phases have one each
@@ -230,6 +272,10 @@ class LearningPlan:
     """One descent for each margin of a grid, and epsilon for the choice among them (0: none).
 
     The budget of the descents is that of all of them together; ``str`` says what is done.
+
+    >>> plan = plan_learning((1000, 5), [Ball(0.1, 1.0, 1.0)], epsilon=1.0, delta=1e-5, n_steps=100)
+    >>> print(plan)
+    100 steps with noise 0.746 in each coordinate of a mean gradient
     """
 
     solver: Solver
@@ -276,6 +322,12 @@ def plan_learning(
     One descent for each of the ``balls``. Of epsilon ``choice`` is kept; the descents share the
     rest: Gaussian mechanisms compose as such, level :math:`\mu/\sqrt n` each, phased ones add up,
     :math:`(\epsilon/n,\delta/n)` each.
+
+    >>> balls = [Ball(margin, 1.0, 1.0) for margin in (0.1, 0.2)]
+    >>> plan = plan_learning((1000, 5), balls, epsilon=1.0, delta=1e-5)
+    >>> together = math.hypot(*(descent.mu for descent in plan.descents))
+    >>> math.isclose(together, gdp_budget(epsilon=1.0, delta=1e-5))
+    True
     """
     check_choice("solver", solver, get_args(Solver))
     check_positive("epsilon", epsilon)
@@ -302,6 +354,10 @@ def plan_learning(
 
 
 def margin_grid(*, radius: float, data_norm: float, size: int) -> Array:
-    r"""Margins :math:`2^{-j}\Lambda r`, j < ``size``; half of :math:`\log_2m` are of use."""
+    r"""Margins :math:`2^{-j}\Lambda r`, j < ``size``; half of :math:`\log_2m` are of use.
+
+    >>> margin_grid(radius=1.0, data_norm=2.0, size=3)
+    array([2. , 1. , 0.5])
+    """
     top = check_positive("radius", radius) * check_positive("data_norm", data_norm)
     return np.asarray(top * 0.5 ** np.arange(check_integer("size", size)))

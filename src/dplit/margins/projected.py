@@ -29,6 +29,7 @@ from dplit._base import RandomState, noise_source, spawn_generators, whole
 from dplit._bounds import stated_norm
 from dplit._checks import (
     Array,
+    check_delta,
     check_epsilon,
     check_flag,
     check_integer,
@@ -44,12 +45,7 @@ from dplit._predictors import ClippedLinearClassifier, signs_of
 from dplit._records import classified_records
 from dplit._statements import state_guarantee
 from dplit.features import sign_projection
-from dplit.linear.objective import (
-    check_delta,
-    objective_noise,
-    objective_perturbation,
-    smallest_regularization,
-)
+from dplit.linear.objective import objective_noise, objective_perturbation, smallest_regularization
 from dplit.linear.objective_classifier import objective_penalty
 from dplit.margins.compressed import compress, expand
 from dplit.mechanisms import gaussian_sigma

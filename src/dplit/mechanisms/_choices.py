@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from dplit._checks import Array, quiet
 from dplit._numerics.fixed_point import minus_log
 from dplit.mechanisms._bits import Words, words_of
+from dplit.mechanisms._draws import passed
 from dplit.mechanisms._exact import exponential_floats
 from dplit.mechanisms._quantiles import exponential_table
 from dplit.mechanisms._variates import Uniform
-from dplit.mechanisms.draws import passed
 
 NoiseOfScores = Literal["gumbel", "exponential"]
 

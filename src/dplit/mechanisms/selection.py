@@ -24,7 +24,7 @@ from dplit._checks import (
 from dplit._numerics.rounding import round_up
 from dplit.mechanisms._bits import check_source
 from dplit.mechanisms._choices import largest
-from dplit.mechanisms.draws import record_draw
+from dplit.mechanisms._draws import record_draw
 
 _CHUNK = 4096  # scores held at a time
 

@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from dplit._checks import Array, check_finite_array, check_integer, check_positive, quiet
 from dplit._numerics.rounding import round_down
 from dplit.mechanisms._bits import Words, words_of
+from dplit.mechanisms._draws import Mechanism, Norm, passed, record_draw, record_step
 from dplit.mechanisms._exact import (
     Offset,
     Rational,
@@ -36,7 +37,6 @@ from dplit.mechanisms._exact import (
     k_norm_vectors,
 )
 from dplit.mechanisms._variates import Law
-from dplit.mechanisms.draws import Mechanism, Norm, passed, record_draw, record_step
 
 #: Scales are between 2^(bits - 1) and 2^(bits + 1) steps, over the number of coordinates where
 #: these share a radius: rounding is far below the noise, and few draws are decided slowly.
@@ -163,7 +163,7 @@ class _Noise(ABC):
         rng : numpy.random.Generator or None, default=None
             None: bits of the operating system. A generator is a replay, which voids the guarantee.
         **facts
-            Further fields of :class:`dplit.mechanisms.draws.Draw`: ``joint``, ``parallel``,
+            Further fields of :class:`dplit.mechanisms._draws.Draw`: ``joint``, ``parallel``,
             ``copies``; and ``of``, what stands for ``value`` before those who watch a search of
             neighbours (None: the sensitivity is not that of the value by itself).
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from dplit._checks import Array
 from dplit._numerics.blocks import aligned_empty
+from dplit._numerics.clipping import clamp
 from dplit._numerics.exact import grid_rows
 from dplit._numerics.trigonometry import HALF_TANGENT
 
@@ -299,3 +300,14 @@ class QuadraticAdder:
     def total(self, parts: NDArray[np.int64], count: int | NDArray[np.int64]) -> NDArray[Any]:
         """Return the real sum (m,)."""
         return np.asarray(np.ldexp(parts[0].astype(float), 2 * self.exponents - FEATURE_BITS))
+
+
+def exact_sum(rows: NDArray[Any]) -> NDArray[Any]:
+    """Sum of finite rows (n, m), rounded once: the same bits for every order of the rows.
+
+    A plain sum rounds at every step, so that one row more moves the rounding of all the others.
+    Real and imaginary parts are clamped to +-1e150 first, and the sum overflows for no row.
+    """
+    kind = np.complex128 if rows.dtype.kind == "c" else np.float64
+    parts = clamp(np.ascontiguousarray(rows, kind).view(np.float64))
+    return np.array([math.fsum(column) for column in parts.T.tolist()]).view(kind)

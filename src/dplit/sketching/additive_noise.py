@@ -14,22 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from dplit._base import spawn_generators
 from dplit._checks import check_choice, check_finite_array, check_positive, check_rng, quiet
-from dplit._numerics.clipping import clamp
 from dplit.mechanisms.values import Gaussian, Laplace
+from dplit.sketching._exact_sums import exact_sum
 from dplit.sketching.plans import ReleasePlan
 from dplit.sketching.sensitivity import NoiseKind, noise_variance
 from dplit.sketching.sketches import Sketch, SketchMap, _exact_part, merge_all
-
-
-def exact_sum(rows: NDArray[Any]) -> NDArray[Any]:
-    """Sum of finite rows (n, m), rounded once: the same bits for every order of the rows.
-
-    A plain sum rounds at every step, so that one row more moves the rounding of all the others.
-    Real and imaginary parts are clamped to +-1e150 first, and the sum overflows for no row.
-    """
-    kind = np.complex128 if rows.dtype.kind == "c" else np.float64
-    parts = clamp(np.ascontiguousarray(rows, kind).view(np.float64))
-    return np.array([math.fsum(column) for column in parts.T.tolist()]).view(kind)
 
 
 @quiet

@@ -34,7 +34,7 @@ from dplit.mechanisms import (
     laplace_scale,
 )
 from dplit.mechanisms._bits import check_source
-from dplit.mechanisms.draws import record_draw
+from dplit.mechanisms._draws import record_draw
 from dplit.mechanisms.values import Cube, Gaussian, Laplace, Polydisc
 from dplit.sketching.sensitivity import NoiseKind, sketch_sensitivity
 from dplit.sketching.sketches import NoiseRecord, Sketch, SketchMap
@@ -93,6 +93,13 @@ class ReleasePlan:
     guarantee of the whole release under ``neighboring``, once all ``n_shares`` are added.
     ``fingerprint`` is that of the map for which the scale was calibrated; None fits every map, at
     the caller's risk.
+
+    >>> from dplit.sketching.sketches import sketch
+    >>> fourier = SketchMap("fourier", [[1.0, 2.0]])
+    >>> plan = plan_release(fourier, epsilon=1.0, count="withheld")
+    >>> released = plan.apply(sketch(np.zeros((5, 1)), fourier), rng=np.random.default_rng(0))
+    >>> released.count is None, released.noise.scale == plan.scale
+    (True, True)
     """
 
     noise: NoiseKind
@@ -278,6 +285,13 @@ def spent_epsilon(
     relation that is asked about, whichever the sketch was released for. Infinite without noise, and
     under "add_remove" where the number of records is published exactly. ``delta``, in (0, 1), is
     for Gaussian noise alone. Merged releases of disjoint records have the epsilon of one of them.
+
+    >>> from dplit.sketching.sketches import sketch
+    >>> fourier = SketchMap("fourier", [[1.0, 2.0]])
+    >>> plan = plan_release(fourier, epsilon=1.0, split=0.8)
+    >>> released = plan.apply(sketch(np.zeros((5, 1)), fourier), rng=np.random.default_rng(0))
+    >>> round(spent_epsilon(released, delta=0.0), 12)
+    1.0
     """
     check_neighboring(neighboring)
     record = released.noise

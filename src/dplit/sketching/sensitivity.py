@@ -17,12 +17,8 @@ from dplit._checks import (
     check_integer,
     check_neighboring,
     check_positive,
-    check_real_array,
 )
-
-
-def symmetric_columns(frequencies: ArrayLike) -> Array:
-    return check_real_array("frequencies", frequencies, 2, copy=False)
+from dplit.sketching._checks import check_norm, symmetric_columns
 
 
 def _eigenvalues(columns: Array) -> Array:
@@ -31,7 +27,11 @@ def _eigenvalues(columns: Array) -> Array:
 
 
 def spectral_sensitivity(frequencies: ArrayLike) -> float:
-    r"""Return :math:`\|\Omega\|_2^2`, the :math:`\ell_1` add-or-remove sensitivity: Lemma 9."""
+    r"""Return :math:`\|\Omega\|_2^2`, the :math:`\ell_1` add-or-remove sensitivity: Lemma 9.
+
+    >>> spectral_sensitivity(np.diag([2.0, 1.0]))
+    4.0
+    """
     return float(_eigenvalues(symmetric_columns(frequencies))[0])
 
 
@@ -39,6 +39,9 @@ def replace_l1_bound(frequencies: ArrayLike) -> float:
     r"""Return :math:`\lambda_1+\lambda_2`, a bound of the :math:`\ell_1` replace-one sensitivity.
 
     Exact for unions of orthonormal bases in the worst case, for d = 1 and for rank 1.
+
+    >>> replace_l1_bound(np.diag([2.0, 1.0]))
+    5.0
     """
     return float(_eigenvalues(symmetric_columns(frequencies))[:2].sum())
 
@@ -81,12 +84,6 @@ _MapKind = Literal["fourier", "quantized", "quadratic"]
 
 #: Largest dimensions of the certificate of S_4 for the best shift, and for one shift.
 _BEST_SHIFT, _ONE_SHIFT = 24, 64
-
-
-def check_norm(norm: int) -> int:
-    if check_integer("norm", norm) > 2:
-        raise ValueError(f"norm must be 1 or 2, got norm={norm!r}")
-    return norm
 
 
 def sketch_sensitivity(
@@ -145,6 +142,9 @@ def noise_variance(
     for ``scale`` one over the rate :math:`\xi`, the radius R is Gamma(2m + 1), so that
     :math:`ER^2=(2m+1)(2m+2)/\xi^2`, and a uniform point has mean square 1/2 in the unit disc, 2/3
     in the square :math:`[-1,1]^2`.
+
+    >>> [noise_variance(noise, n_components=1) for noise in ("laplace", "gaussian", "polydisc")]
+    [4.0, 2.0, 6.0]
     """
     check_choice("noise", noise, get_args(NoiseKind))
     square, m = check_positive("scale", scale) ** 2, check_integer("n_components", n_components)

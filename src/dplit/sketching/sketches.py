@@ -49,7 +49,7 @@ Kind = Literal["fourier", "quantized", "quadratic"]
 Unit = Literal["record", "person"]
 
 #: Records per block: the angles and cosines of one block stay in the second-level cache.
-BLOCK_ROWS = 128
+_BLOCK_ROWS = 128
 
 #: Angles at the bound must be smaller.
 _LARGEST_ANGLE = 1e300
@@ -205,6 +205,10 @@ class NoiseRecord:
     ``scale`` is that of one party's release: Laplace b, Gaussian sigma (per real coordinate), or
     one over the rate; ``count_scale`` that of the Laplace noise on the count (None: public or
     withheld). The guarantee, under ``neighboring``, is reached when ``collected >= n_shares``.
+
+    >>> share = NoiseRecord("laplace", 1.0, n_shares=2)
+    >>> share.complete, share.merge(share).complete
+    (False, True)
     """
 
     kind: str
@@ -246,6 +250,10 @@ class Sketch:
     ``made`` names what was summed, so that nothing counts twice in a merge: an exact sketch draws a
     name when it is made, which its copies keep, and that of a released one is a digest of what was
     published.
+
+    >>> total = Sketch(np.array([4.0 + 2.0j]), 2, SketchMap("fourier", [[1.0]]))
+    >>> total.mean, total.count_is_exact
+    (array([2.+1.j]), True)
     """
 
     sum: NDArray[Any]
@@ -327,6 +335,12 @@ def merge_all(parts: Iterable[Sketch]) -> Sketch:
     """Return the sketch of the union of disjoint parts, at least one: all exact or alike in noise.
 
     The noise record is complete then; a missing share is an error.
+
+    >>> fourier = SketchMap("fourier", [[1.0, 2.0]])
+    >>> X = np.array([[0.1], [0.2], [0.3]])
+    >>> merged = merge_all([sketch(X[:1], fourier), sketch(X[1:], fourier)])
+    >>> merged.count, bool((merged.sum == sketch(X, fourier).sum).all())  # to the last bit
+    (3, True)
     """
     found = list(parts)
     if not found:
@@ -383,7 +397,7 @@ def _part(
 
 @quiet
 def sketch(
-    X: Any, sketch_map: SketchMap, *, block_rows: int = BLOCK_ROWS, n_jobs: int | None = 1
+    X: Any, sketch_map: SketchMap, *, block_rows: int = _BLOCK_ROWS, n_jobs: int | None = 1
 ) -> Sketch:
     r"""Exact sketch :math:`\Sigma(X)=\sum_i\Phi(x_i)`, with the count: not to be published.
 
@@ -456,7 +470,7 @@ def sketch_persons(X: ArrayLike, persons: ArrayLike, sketch_map: SketchMap) -> S
         raise TypeError(f"sketch_map must be a SketchMap, got {type(sketch_map).__name__}")
     (records,) = _chunks(check_finite_array("X", X, ndim=2), sketch_map)
     own = _rows_of(persons, len(records))
-    adder = feature_adder(sketch_map, BLOCK_ROWS)
+    adder = feature_adder(sketch_map, _BLOCK_ROWS)
     unit, kept = np.full(sketch_map.n_components, 2.0**-FEATURE_BITS), 1.0
     if isinstance(adder, QuadraticAdder):
         unit, kept = np.ldexp(unit, 2 * adder.exponents), 1.0 - sketch_map.n_features * 2.0**-19
@@ -477,7 +491,7 @@ def _rows_of(persons: ArrayLike, n_records: int) -> list[NDArray[np.intp]]:
     return np.split(np.argsort(codes, kind="stable"), starts)
 
 
-def _exact_part(index: int, X: Any, sketch_map: SketchMap, rows: int = BLOCK_ROWS) -> Sketch:
+def _exact_part(index: int, X: Any, sketch_map: SketchMap, rows: int = _BLOCK_ROWS) -> Sketch:
     """Return the exact sketch of one part of the data; an error says which part it was."""
     try:
         return sketch(X, sketch_map, block_rows=rows)

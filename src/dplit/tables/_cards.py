@@ -12,7 +12,7 @@ from typing import Any
 
 import dplit
 from dplit.audit import Ledger
-from dplit.mechanisms.draws import open_accounts
+from dplit.mechanisms._draws import open_accounts
 from dplit.tables.facts import TableFacts
 from dplit.tables.released import _EXACT, _SHAPES
 

@@ -16,7 +16,7 @@ from dplit._statements import state_guarantee
 from dplit.advice.tables import ranked
 from dplit.audit import ledger
 from dplit.mechanisms import gaussian_epsilon, gaussian_sigma, report_noisy_min
-from dplit.mechanisms.draws import Price, charged, part_of_records
+from dplit.mechanisms._draws import Price, charged, part_of_records
 from dplit.tables._cards import doubts, said_of
 from dplit.tables._chunks import TableError
 from dplit.tables._folders import _check_new, writing

@@ -14,14 +14,9 @@ from dplit._base import fitting, noise_source
 from dplit._bounds import Box, check_box, stated_ends
 from dplit._checks import Array, quiet
 from dplit._numerics.exact import gram_rounding, grid_values
-from dplit.entries.moments import (
-    EntryMomentsRegressor,
-    entry_variances,
-    moment_epsilon,
-    moment_mus,
-    solve_moments,
-)
-from dplit.linear.moments import Moments
+from dplit.entries._moments import entry_variances, moment_epsilon, moment_mus, solve_moments
+from dplit.entries.moments import EntryMomentsRegressor
+from dplit.linear._moments import Moments
 from dplit.tables.grids import Summary
 
 #: A step of the grid, of entries and responses in [-1, 1].

@@ -20,7 +20,7 @@ from dplit._checks import check_epsilon, check_integer, check_probability
 from dplit.accounting.budget import BudgetError
 from dplit.advice.engine import Recommendation
 from dplit.advice.tables import ranked, recommend
-from dplit.mechanisms.draws import open_accounts
+from dplit.mechanisms._draws import open_accounts
 from dplit.streams import stream
 from dplit.tables._chunks import TableError
 from dplit.tables.facts import Array, Problem, TableFacts, _loaded, header_of, state_facts

@@ -13,21 +13,11 @@ from dplit._base import fitting, noise_source
 from dplit._checks import check_epsilon, check_interval, check_neighboring, check_probability, quiet
 from dplit._numerics.exact import gram_rounding, grid_rows
 from dplit._statements import state_guarantee
-from dplit.linear.adaptive import (
-    LEAST_PENALTY,
-    AdaSSPRegressor,
-    budget_of,
-    released_eigenvalue,
-    three_releases,
-)
-from dplit.linear.moments import Moments, PrivateMoments, moment_sensitivity, ridge_solution
-from dplit.linear.regressors import (
-    LEAST_WEIGHT,
-    NOISE_SHARE,
-    ClippedLinearRegressor,
-    SufficientStatisticsRegressor,
-    warn_of_few,
-)
+from dplit.linear._adaptive import LEAST_PENALTY, budget_of, released_eigenvalue, three_releases
+from dplit.linear._moments import Moments, PrivateMoments, moment_sensitivity, ridge_solution
+from dplit.linear._regressors import LEAST_WEIGHT, NOISE_SHARE, ClippedLinearRegressor, warn_of_few
+from dplit.linear.adaptive import AdaSSPRegressor
+from dplit.linear.regressors import SufficientStatisticsRegressor
 from dplit.mechanisms import gaussian_sigma
 from dplit.tables.grids import MomentGrid, Summary, SummaryFacts
 

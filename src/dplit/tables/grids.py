@@ -40,7 +40,7 @@ class Grid(Protocol):
 
 @dataclass(frozen=True)
 class MomentGrid:
-    """The grid of :func:`~dplit.linear.moments.sufficient_statistics`, for unit records.
+    """The grid of :func:`~dplit.linear._moments.sufficient_statistics`, for unit records.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ import numpy as np
 
 from dplit.additive import AdditiveShape
 from dplit.margins.feature_maps import DirectFeatures
-from dplit.mechanisms.draws import passing
+from dplit.mechanisms._draws import passing
 from dplit.tables._chunks import named
 from dplit.tables._pictures import draw_shapes
 from dplit.tables.facts import TableFacts, check_columns_there, read_rows

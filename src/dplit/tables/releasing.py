@@ -22,7 +22,7 @@ from dplit.accounting.budget import Budget
 from dplit.advice.engine import Recommendation
 from dplit.advice.tables import recommend
 from dplit.audit import ledger
-from dplit.mechanisms.draws import charged, open_accounts, passing
+from dplit.mechanisms._draws import charged, open_accounts, passing
 from dplit.tables._cards import doubts, said_of
 from dplit.tables._chunks import TableError
 from dplit.tables._folders import _check_new, _public, writing

@@ -23,10 +23,10 @@ from dplit.entries.moments import EntryMomentsRegressor
 from dplit.entries.projections import release_projection
 from dplit.kernels.machines import PrivateKernelClassifier, PrivateKernelMachine
 from dplit.kernels.random_features import PrivateRandomFeatureRegressor
+from dplit.linear._descent import noisy_gradient_descent
+from dplit.linear._moments import sufficient_statistics
 from dplit.linear.adaptive import AdaSSPRegressor
-from dplit.linear.descent import noisy_gradient_descent
 from dplit.linear.gradient_classifier import NoisyGradientClassifier
-from dplit.linear.moments import sufficient_statistics
 from dplit.linear.objective import objective_perturbation
 from dplit.linear.objective_classifier import ObjectivePerturbationClassifier
 from dplit.linear.regressors import NoisyGradientRegressor, SufficientStatisticsRegressor

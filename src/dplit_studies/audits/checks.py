@@ -25,7 +25,7 @@ from dplit.entries.privacy import additive_sigma
 from dplit.kernels._certified_ridge import mean_share
 from dplit.kernels.machines import PrivateKernelClassifier, PrivateKernelMachine
 from dplit.kernels.random_features import PrivateRandomFeatureRegressor
-from dplit.linear.moments import sufficient_statistics
+from dplit.linear._moments import sufficient_statistics
 from dplit.mechanisms import gaussian_sigma
 from dplit.papers.projection.additive_noise import release_additive
 from dplit.papers.projection.information import entry_dp_epsilon

@@ -19,7 +19,7 @@ from dplit._checks import Array, check_choice, check_integer, check_positive, ch
 from dplit.features import cos_sin_features, random_frequencies
 from dplit.kernels._feature_release import _add_noise, _certified_weights
 from dplit.kernels.gamma import gamma_release
-from dplit.linear.descent import noisy_gradient_descent
+from dplit.linear._descent import noisy_gradient_descent
 from dplit.linear.objective import objective_perturbation
 from dplit.mechanisms import gaussian_sigma
 from dplit.notebook.datasets.classification import scaled_classes

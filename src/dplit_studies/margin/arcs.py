@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from dplit._checks import Array, check_integer, check_positive, check_rng, quiet
-from dplit.mechanisms.draws import record_draw
+from dplit.mechanisms._draws import record_draw
 from dplit.papers.margin.exponential import _labelled_rows
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dplit._checks import Array, check_integer, check_positive, check_rng
+from dplit.margins._learning import learn
 from dplit.margins.balls import Ball
-from dplit.margins.compressed import learn
 from dplit.margins.estimators import PrivateMarginClassifier
 from dplit.margins.losses import _bounded_hinge_mean, margin_loss, zero_one_loss
 from dplit.margins.plans import LearningPlan, margin_grid, plan_learning
@@ -116,7 +116,7 @@ def by_objective(signed: Array, plan: LearningPlan, rng: np.random.Generator | N
     r"""Choose by the hinge loss and its slack (Appendix F), at inflation 1: epsilon/2 buys it.
 
     No margin below :math:`c\Lambda r/(c+\sqrt m)` can win: a classifier that is judged by its
-    errors wants to be chosen by them, as :func:`dplit.margins.compressed.learn` does.
+    errors wants to be chosen by them, as :func:`dplit.margins._learning.learn` does.
     """
     margins, (_, radius, norm) = [ball.margin for ball in plan.balls], plan.balls[0]
     losses = [

@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 
 from dplit._checks import Array, check_finite_array, check_integer, check_positive, check_real_array
 from dplit.features import random_frequencies
-from dplit.margins.balls import check_signs
+from dplit.margins._checks import check_signs
 from dplit.margins.feature_maps import margin_features
 
 

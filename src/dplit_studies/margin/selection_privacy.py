@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from dplit._checks import Array, check_integer, check_positive, check_real_array, check_rng, quiet
-from dplit.margins.losses import scaled_rows
-from dplit.mechanisms.draws import record_draw
+from dplit._numerics.clipping import scaled_rows
+from dplit.mechanisms._draws import record_draw
 from dplit.papers.margin.covers import _lattice_side, _reach_squared
 from dplit.papers.margin.exponential import _counts, _labelled_rows
 

@@ -26,7 +26,7 @@ from dplit.entries.projections import (
     release_projection,
     useful_correction,
 )
-from dplit.linear.moments import sufficient_statistics
+from dplit.linear._moments import sufficient_statistics
 from dplit.mechanisms import gaussian_sigma
 from dplit.papers.projection.additive_bounds import perturbation_bound
 from dplit.papers.projection.additive_noise import release_additive

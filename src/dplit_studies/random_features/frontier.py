@@ -18,8 +18,8 @@ from dplit._checks import Array, check_choice, check_integer, check_positive, ch
 from dplit.features import cos_sin_features, random_frequencies
 from dplit.kernels._certified_ridge import balanced_penalty
 from dplit.kernels.ridge_sensitivity import crude_sensitivity, record_sensitivity
-from dplit.linear.descent import noisy_gradient_descent
-from dplit.linear.moments import sufficient_statistics
+from dplit.linear._descent import noisy_gradient_descent
+from dplit.linear._moments import sufficient_statistics
 from dplit.linear.regressors import NoisyGradientRegressor, SufficientStatisticsRegressor
 from dplit.mechanisms import gaussian_sigma
 from dplit_studies.random_features.comparison import _repeated, _stacked

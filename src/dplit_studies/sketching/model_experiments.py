@@ -21,7 +21,7 @@ from dplit._numerics.clipping import clip_rows
 from dplit.clusters.lloyd import spread_centers
 from dplit.features import orthonormal_blocks
 from dplit.mechanisms import gaussian_noise, gaussian_sigma, laplace_noise
-from dplit.mechanisms.draws import record_draw
+from dplit.mechanisms._draws import record_draw
 from dplit.sketching.decoders.low_rank import compressive_pca
 from dplit.sketching.decoders.mixtures import decode_mixture, gmm_risk
 from dplit.sketching.plans import plan_release

@@ -19,7 +19,7 @@ from dplit.papers.sketching.nonresonance import (
     fourier_l1_ratio,
 )
 from dplit.papers.sketching.subsampled_quadratic import _masked_operators, quadratic_q1
-from dplit.sketching.sensitivity import check_norm
+from dplit.sketching._checks import check_norm
 
 
 class _PairSearch(NamedTuple):

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from dplit.accounting import gdp_budget
-from dplit.margins import compressed
+from dplit.margins import _learning
+from dplit.margins._learning import learn
 from dplit.margins.balls import Ball
-from dplit.margins.compressed import learn
 from dplit.margins.plans import margin_grid, plan_learning
 from dplit.mechanisms import selection
 from dplit.papers.margin.selection import (
@@ -191,7 +191,7 @@ def test_the_budget_of_the_choice_by_errors(monkeypatch):
         return select(scores, **kwargs)
 
     select = selection.report_noisy_min
-    monkeypatch.setattr(compressed, "report_noisy_min", choice)
+    monkeypatch.setattr(_learning, "report_noisy_min", choice)
     X, y = margin_data(300, 4, margin=0.4, rng=stream(0, "split", "data"))
     plan = _plan(X.shape, [1.0, 0.5, 0.1], 0.2)
     rest = math.nextafter(1.6, 0.0)  # what 0.4 leaves of 2, rounded down

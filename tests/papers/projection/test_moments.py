@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from dplit.entries.moments import (
-    EntryMomentsRegressor,
+from dplit.entries._moments import (
     best_penalty,
     entry_variances,
     moment_mus,
     penalised_error,
     solve_moments,
 )
+from dplit.entries.moments import EntryMomentsRegressor
 from dplit.mechanisms import gaussian_delta
 from dplit.papers.projection.finite_channels import capacity_bracket
 from dplit.streams import stream

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import norm
 
 from benchmarks.maps import erm, erm_archive, erm_candidates, erm_off_grid
-from dplit.advice.functions import LEARNT, FunctionFacts, configure, gain, penalty
+from dplit.advice._function_settings import LEARNT, FunctionFacts, configure, gain, penalty
 from dplit.features import fourier
 from dplit.kernels.answers import LaplaceAnswers
 from dplit.mechanisms import gaussian

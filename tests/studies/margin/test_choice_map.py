@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.maps import margin, margin_learnt, margin_off_grid
 from benchmarks.maps.margin import _noisy_mean, weights_of
-from dplit.advice.classifiers import LARGE, ClassifierFacts, names_of
+from dplit.advice._classifier_settings import LARGE, ClassifierFacts, names_of
 from dplit.features import sign_projection
 from dplit.linear.objective_classifier import ObjectivePerturbationClassifier
 from dplit.margins.estimators import PrivateMarginClassifier

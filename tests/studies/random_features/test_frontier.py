@@ -12,7 +12,9 @@ import pytest
 from dplit.features import cos_sin_features, random_frequencies
 from dplit.kernels._certified_ridge import balanced_penalty
 from dplit.kernels.ridge_sensitivity import record_sensitivity
-from dplit.linear import descent, moments, regressors
+from dplit.linear import _descent as descent
+from dplit.linear import _moments as moments
+from dplit.linear import regressors
 from dplit.mechanisms import gaussian_delta, gaussian_sigma
 from dplit.streams import stream
 from dplit_studies.random_features.frontier import _STEPS, _WIDTHS, frontier, prediction_noise

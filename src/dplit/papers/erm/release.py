@@ -20,7 +20,7 @@ from dplit._checks import (
     quiet,
 )
 from dplit.mechanisms import laplace_noise
-from dplit.mechanisms.draws import record_draw
+from dplit.mechanisms._draws import record_draw
 
 
 def shift_ranges_meet(values: ArrayLike, neighbour: ArrayLike, *, tol: float = 1e-12) -> bool:

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dplit._checks import Array
-from dplit.margins.balls import clipped_records
-from dplit.margins.compressed import LinearMap, compress, draw_projection, expand, learn
+from dplit.margins._checks import clipped_records
+from dplit.margins._learning import learn
+from dplit.margins.compressed import LinearMap, compress, draw_projection, expand
 from dplit.margins.plans import LearningPlan
 
 

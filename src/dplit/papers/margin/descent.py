@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from dplit._checks import check_integer, check_positive, check_probability
-from dplit.margins.balls import check_geometry
+from dplit.margins._checks import check_geometry
 from dplit.margins.losses import hinge_sensitivity
 from dplit.margins.plans import BoostedPlan, PhasedPlan, descent_step
 

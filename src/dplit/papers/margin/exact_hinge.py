@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, cho_solve, qr
 
 from dplit._checks import Array, check_positive
-from dplit.margins.balls import signed_records
+from dplit.margins._checks import signed_records
 
 _STEPS = 100
 

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from scipy.special import softmax
 
 from dplit._checks import Array, check_positive, check_real_array
-from dplit.margins.balls import signed_records
-from dplit.margins.losses import scaled_rows
+from dplit._numerics.clipping import scaled_rows
+from dplit.margins._checks import signed_records
 
 
 def _labelled_rows(X: ArrayLike, y: ArrayLike) -> Array:

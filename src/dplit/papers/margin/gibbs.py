@@ -14,8 +14,8 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_ndtr, ndtr
 
 from dplit._checks import Array, check_integer, check_positive, check_probability, check_rng, quiet
-from dplit.margins.losses import scaled_rows
-from dplit.mechanisms.draws import record_draw
+from dplit._numerics.clipping import scaled_rows
+from dplit.mechanisms._draws import record_draw
 from dplit.papers.margin.exponential import _labelled_rows
 
 #: Proposals that are tried at a time.

@@ -20,8 +20,10 @@ from dplit._checks import (
     check_probability,
     check_rng,
 )
-from dplit.margins.balls import Ball, check_geometry
-from dplit.margins.compressed import learn, printed_dimension
+from dplit.margins._checks import check_geometry
+from dplit.margins._learning import learn
+from dplit.margins.balls import Ball
+from dplit.margins.compressed import printed_dimension
 from dplit.margins.plans import LearningPlan, Solver, plan_learning
 from dplit.margins.streamed import StreamedProjection, streamed_projection
 from dplit.papers.margin.kernel_features import frequencies_of_algorithm3

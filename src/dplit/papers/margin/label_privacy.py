@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import Array, check_integer, check_positive, check_probability, check_real_array
-from dplit.margins.balls import check_signs
+from dplit.margins._checks import check_signs
 
 
 class _Splits(NamedTuple):

@@ -10,8 +10,8 @@ from numpy.linalg import LinAlgError
 from numpy.typing import ArrayLike
 
 from dplit._checks import Array, check_integer, check_nonnegative, check_positive, check_rng
-from dplit.margins.balls import clipped_records
-from dplit.mechanisms.draws import record_draw
+from dplit.margins._checks import clipped_records
+from dplit.mechanisms._draws import record_draw
 from dplit.papers.margin.exact_hinge import _steady_minimiser, minimise_hinge
 
 

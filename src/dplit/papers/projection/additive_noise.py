@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from dplit._checks import Array, check_choice, check_nonnegative, check_real_array, check_rng, quiet
 from dplit.entries.privacy import additive_sigma
 from dplit.mechanisms import gaussian_noise
-from dplit.mechanisms.draws import record_draw
+from dplit.mechanisms._draws import record_draw
 from dplit.papers.projection.capacity import exact_sigma
 from dplit.papers.projection.regression import _check_design
 from dplit.papers.projection.spectrum import ridge_error, spectrum

@@ -22,7 +22,7 @@ from dplit._checks import (
     quiet,
 )
 from dplit.mechanisms import classical_gaussian_sigma, gaussian_noise, gaussian_sigma
-from dplit.mechanisms.draws import record_draw
+from dplit.mechanisms._draws import record_draw
 from dplit.papers.random_features.sensitivity import lemma9_bound
 
 

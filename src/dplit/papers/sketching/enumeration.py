@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import Neighboring, check_finite_array, check_integer, check_neighboring
-from dplit.sketching.sensitivity import check_norm
+from dplit.sketching._checks import check_norm
 
 _MOST_DATASETS = 200_000
 

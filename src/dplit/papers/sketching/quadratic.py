@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dplit._checks import Array, check_integer, check_rng
-from dplit.sketching.sensitivity import symmetric_columns
+from dplit.sketching._checks import symmetric_columns
 
 _MOST_SIGNS = 20  # 2^19 eigenproblems
 

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dplit._checks import check_finite_array, check_probability, check_real_array, check_rng, quiet
-from dplit.mechanisms.draws import record_draw
+from dplit.mechanisms._draws import record_draw
 from dplit.papers.sketching.masks import _draw_masks, _MaskLaw
-from dplit.sketching._exact_sums import feature_adder
-from dplit.sketching.additive_noise import additive_mechanism, exact_sum
+from dplit.sketching._exact_sums import exact_sum, feature_adder
+from dplit.sketching.additive_noise import additive_mechanism
 from dplit.sketching.sketches import SketchMap
 
 #: Records per block of :func:`subsampled_map_sum`.

@@ -61,7 +61,11 @@ def _effort(n_components: int, unknowns: int) -> tuple[int, int]:
 def sketch_misfit(
     sketch: ArrayLike, frequencies: ArrayLike, centroids: ArrayLike, weights: ArrayLike
 ) -> float:
-    """Squared distance ``|z - sum_l w_l exp(i <omega, c_l>)|^2``, the objective of (3)."""
+    """Squared distance ``|z - sum_l w_l exp(i <omega, c_l>)|^2``, the objective of (3).
+
+    >>> sketch_misfit([1.0, 1.0], [[1.0, 2.0]], [[0.0]], [3.0])  # 2 (1 - 3)^2
+    8.0
+    """
     z = check_finite_array("sketch", sketch, ndim=1)
     points = check_finite_array("centroids", centroids, ndim=2)
     waves = np.exp(1j * (points @ check_finite_array("frequencies", frequencies, ndim=2)))

@@ -25,6 +25,9 @@ def sse(X: ArrayLike, centroids: ArrayLike) -> Any:
 
     ``centroids`` has shape (..., k, d): one set or many. float32 records are kept, sums are
     float64.
+
+    >>> round(float(sse([[0.0], [1.0], [3.0]], [[0.0], [3.0]])), 6)  # one third
+    0.333333
     """
     records = _checked_records(X)
     points = check_real_array("centroids", centroids)

@@ -37,6 +37,9 @@ def pca_risk(X: ArrayLike, components: ArrayLike) -> float:
     """Mean squared distance of records from what ``W W^T`` makes of them: Definition 5.
 
     W, of shape (d, k), need not be orthonormal; at the minimum it is.
+
+    >>> pca_risk([[3.0, 4.0]], [[1.0], [0.0]])  # the second coordinate is lost
+    16.0
     """
     records = check_real_array("X", X, 2)
     W = check_real_array("components", components, 2)
@@ -49,7 +52,11 @@ def pca_risk(X: ArrayLike, components: ArrayLike) -> float:
 
 
 def measure(matrix: ArrayLike, frequencies: ArrayLike) -> Array:
-    """Quadratic measurements ``omega_j^T C omega_j`` of a matrix."""
+    """Quadratic measurements ``omega_j^T C omega_j`` of a matrix.
+
+    >>> measure(np.diag([2.0, 1.0]), np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]]))
+    array([2., 1., 3.])
+    """
     omega = np.asarray(frequencies, dtype=np.float64)
     return np.asarray(np.einsum("ij,ij->j", omega, np.asarray(matrix) @ omega))
 
@@ -58,17 +65,29 @@ def degrees_of_freedom(n_features: int, n_components: int) -> int:
     """Dimension ``k (2 d - k + 1) / 2`` of the positive matrices of size d and rank k.
 
     A sketch of fewer numbers than that determines no such matrix.
+
+    >>> degrees_of_freedom(3, 1), degrees_of_freedom(3, 3)  # a vector; all entries
+    (3, 6)
     """
     return n_components * (2 * n_features - n_components + 1) // 2
 
 
 def low_rank_cost(factor: Array, frequencies: Array, z: Array) -> float:
-    """Objective of (5) at the matrix ``U U^T``: squared distance of its measurements from ``z``."""
+    """Objective of (5) at the matrix ``U U^T``: squared distance of its measurements from ``z``.
+
+    >>> low_rank_cost(np.array([[1.0], [0.0]]), np.eye(2), np.array([3.0, 0.0]))  # (1 - 3)^2
+    4.0
+    """
     return _cost_and_gradient(factor, frequencies, z)[0]
 
 
 def low_rank_gradient(factor: Array, frequencies: Array, z: Array) -> Array:
-    """Gradient ``4 Omega diag(r) Omega^T U`` of :func:`low_rank_cost`, of shape (d, k)."""
+    """Gradient ``4 Omega diag(r) Omega^T U`` of :func:`low_rank_cost`, of shape (d, k).
+
+    >>> low_rank_gradient(np.array([[1.0], [0.0]]), np.eye(2), np.array([3.0, 0.0]))  # 4 (1 - 3)
+    array([[-8.],
+           [ 0.]])
+    """
     return _cost_and_gradient(factor, frequencies, z)[1]
 
 

@@ -47,6 +47,9 @@ def log_densities(
     """Logarithm of the density of a Gaussian mixture at every record.
 
     Covariances are variances (k, d), or positive definite matrices (k, d, d).
+
+    >>> log_densities([[0.0], [1.0]], [1.0], [[0.0]], [[1.0]]).round(4)  # -log(2 pi) / 2, 1/2 less
+    array([-0.9189, -1.4189])
     """
     records = check_real_array("X", X, 2)
     share = check_real_array("weights", weights, 1)
@@ -81,7 +84,11 @@ def _whiten(centred: Array, covariance: Array) -> tuple[Array, float]:
 
 
 def gmm_risk(X: ArrayLike, weights: ArrayLike, means: ArrayLike, covariances: ArrayLike) -> float:
-    """Empirical risk ``-mean_i log p(x_i)`` of a Gaussian mixture: Definition 3."""
+    """Empirical risk ``-mean_i log p(x_i)`` of a Gaussian mixture: Definition 3.
+
+    >>> round(gmm_risk([[1.0], [-1.0]], [1.0], [[0.0]], [[1.0]]), 4)  # (1 + log(2 pi)) / 2
+    1.4189
+    """
     return -float(log_densities(X, weights, means, covariances).mean())
 
 
@@ -99,6 +106,9 @@ def mixture_sketch(
 ) -> NDArray[np.complex128]:
     r"""Mean of the Fourier features under a mixture with diagonal covariances, weights of any sum:
     :math:`\sum_lw_l\exp(i\omega_j^\top\mu_l-\frac12(\omega_j^2)^\top v_l)`.
+
+    >>> mixture_sketch([[1.0, 2.0]], [1.0], [[0.0]], [[2.0]]).real.round(4)  # exp(-1), exp(-4)
+    array([0.3679, 0.0183])
     """
     omega = np.asarray(frequencies, dtype=np.float64)
     real, imaginary = _atoms(
@@ -111,7 +121,12 @@ def mixture_sketch(
 def mixture_cost(
     z: NDArray[Any], frequencies: Array, weights: Array, means: Array, log_variances: Array
 ) -> float:
-    """Objective of (3) for mixtures of Gaussians: squared distance of the sketches."""
+    """Objective of (3) for mixtures of Gaussians: squared distance of the sketches.
+
+    >>> zero = np.zeros((1, 1))
+    >>> mixture_cost(np.ones(2), np.zeros((1, 2)), np.full(1, 3.0), zero, zero)  # 2 (3 - 1)^2
+    8.0
+    """
     rest = mixture_sketch(frequencies, weights, means, np.exp(log_variances)) - z
     return float(np.vdot(rest, rest).real)
 
@@ -124,6 +139,11 @@ def mixture_gradient(
     With the residual :math:`r=\sum_lw_la_l-z` and :math:`q_l=\bar r\odot a_l`:
     :math:`\partial_{w_l}=2\sum_j\Re q_{lj}`, :math:`\partial_{\mu_l}=-2w_l\,\Omega\,\Im q_l`,
     :math:`\partial_{\log v_l}=-w_lv_l\odot(\Omega^2\,\Re q_l)`.
+
+    >>> zero = np.zeros((1, 1))
+    >>> slopes = mixture_gradient(np.ones(2), np.zeros((1, 2)), np.full(1, 3.0), zero, zero)
+    >>> slopes[0]  # of 2 (w - 1)^2 at w = 3
+    array([8.])
     """
     return _value_and_slopes(z, frequencies, weights, means, log_variances)[1]
 
@@ -203,6 +223,14 @@ def decode_mixture(
     from ``n_starts`` decodings of k points of mass, and the cost decides: no further privacy is
     spent. ``min_variance``, in (0, 1), is in units of the squared half width of
     the public box; with much noise a larger value is safer.
+
+    >>> rng = np.random.default_rng(0)
+    >>> omega = rng.normal(size=(1, 40))
+    >>> z = mixture_sketch(omega, [0.5, 0.5], [[-1.0], [1.0]], [[0.1], [0.2]])
+    >>> fit = decode_mixture(z, omega, 2, bounds=(-2.0, 2.0), rng=rng)
+    >>> order = np.argsort(fit.means[:, 0])
+    >>> fit.means[order, 0].round(2), fit.variances[order, 0].round(2)
+    (array([-1.,  1.]), array([0.1, 0.2]))
     """
     target = check_finite_array("z", z, ndim=1).astype(np.complex128)
     k = check_integer("n_clusters", n_clusters)
