@@ -58,6 +58,7 @@ def test_what_is_recommended_has_the_budget_and_a_name_of_the_comparison(
             assert (advice.estimator.epsilon, advice.estimator.delta) == (epsilon, 1e-6)
             name = ranked(n=n, epsilon=epsilon, **stated)[0]
             known = {m.name: m for m in MECHANISMS if m.task == stated["task"]}
+            assert advice.name == name
             assert type(advice.estimator) is known[name].estimator
             assert known[name].many or "n_classes" not in stated
 
@@ -79,6 +80,7 @@ def test_a_pure_budget_is_objective_perturbation() -> None:
     """Gaussian noise has no pure guarantee; more than two classes have none here."""
     advice = recommend(task="classification", n=5000, n_columns=4, epsilon=1.0, delta=0.0)
     assert type(advice.estimator).__name__ == "ObjectivePerturbationClassifier"
+    assert advice.name == "objective_perturbation"
     assert advice.estimator.delta == 0.0
     for wrong in ({"task": "regression"}, {"task": "classification", "n_classes": 3}):
         with pytest.raises(ValueError, match="delta must be positive but for two classes"):
@@ -87,7 +89,7 @@ def test_a_pure_budget_is_objective_perturbation() -> None:
 
 def test_nothing_is_recommended_where_nothing_is_learnt() -> None:
     advice = recommend(n=60, epsilon=0.1, **REGRESSION)
-    assert advice.estimator is None
+    assert advice.estimator is advice.name is None
     assert advice.expected.mean == advice.expected.trivial == 1.0
     assert "epsilon beyond what was tried" in advice.reason
 
@@ -106,6 +108,7 @@ def test_a_few_answers_are_the_chapters_matter() -> None:
     ours = recommend(task="regression", n_columns=5, **stated)
     theirs = recommend_answers(d=5, loss="squared", **stated)
     assert str(ours) == str(theirs)
+    assert ours.name is None
     with pytest.raises(ValueError, match="n_questions must be None for more than two classes"):
         recommend(task="classification", n_classes=3, n_columns=5, **stated)
 

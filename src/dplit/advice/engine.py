@@ -86,6 +86,10 @@ class Recommendation:
         For each public fact the least and the largest value that were tried, or the names.
     expected : ExpectedError
         For data of the strength that was asked for.
+    name : str or None
+        By which a table is released with it: one of :mod:`dplit.tables.mechanisms`. None where
+        nothing is useful, and of rules that are not about a table's release: these configure an
+        estimator by more than a name says.
 
     Examples
     --------
@@ -102,6 +106,7 @@ class Recommendation:
     reason: str
     tried: Mapping[str, Tried]
     expected: ExpectedError
+    name: str | None = None
 
     def __repr__(self) -> str:
         what = "nothing useful at this budget" if self.estimator is None else repr(self.estimator)

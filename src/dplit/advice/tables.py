@@ -205,10 +205,11 @@ def recommend(
     Returns
     -------
     Recommendation
+        Its ``name`` is that by which :func:`dplit.tables.releasing.release` knows the mechanism.
         Its estimator is told the budget. What is public of the table is yours to set:
         ``set_params(box=..., indicators=..., bounds=...)`` for additive models, ``data_norm`` and
-        ``bounds`` or ``classes`` for linear ones; a fit without them is refused. It is None where
-        less than a twentieth of what can be gained over a constant is expected.
+        ``bounds`` or ``classes`` for linear ones; a fit without them is refused. Both are None
+        where less than a twentieth of what can be gained over a constant is expected.
 
     Notes
     -----
@@ -220,8 +221,8 @@ def recommend(
     --------
     >>> advice = recommend(task="classification", n=6000, n_columns=8, n_classes=2, epsilon=1.0,
     ...     delta=1e-6)
-    >>> type(advice.estimator).__name__, advice.estimator.epsilon
-    ('PrivateAdditiveClassifier', 1.0)
+    >>> advice.name, type(advice.estimator).__name__, advice.estimator.epsilon
+    ('additive', 'PrivateAdditiveClassifier', 1.0)
     >>> recommend(task="regression", n=50, n_columns=30, epsilon=0.1, delta=1e-6).estimator is None
     True
     """
@@ -248,7 +249,7 @@ def recommend(
         reason = f"{told} would gain {share:.0%} of what can be gained over a constant"
         return Recommendation(None, f"{reason}{outside(facts._asdict(), _TRIED)}.", _TRIED, nothing)
     reason = f"{told} did best on tables of such strength{outside(facts._asdict(), _TRIED)}."
-    return Recommendation(_configured(name, facts), reason, _TRIED, error)
+    return Recommendation(_configured(name, facts), reason, _TRIED, error, name)
 
 
 def _reason(facts: _Public, name: str) -> str:
