@@ -407,6 +407,11 @@ class PrivateAdditiveClassifier(
         All labels, in their order. Where they are given nothing is learnt from ``y``: a record
         with another label, or without one, contributes nothing. None takes them from the data, and
         then they are **assumed public**.
+    class_weight : mapping or sequence of float, or None, default=None
+        Public weight of each class in [0, 1], by class or in the order of ``classes``, by which the
+        losses of its records are multiplied; None is 1 for all. Classes of public shares
+        :math:`\pi_k` count alike with :math:`\min_j\pi_j/\pi_k`. No noise changes, as the two
+        estimators of the notes say.
     neighboring : {"replace_one"}, default="replace_one"
         The number of records enters penalty and noise and is public.
     random_state : int, Generator, RandomState or None, default=None
@@ -470,6 +475,7 @@ class PrivateAdditiveClassifier(
         box: Any = None,
         indicators: Any = (),
         classes: tuple[Any, ...] | None = None,
+        class_weight: Any = None,
         neighboring: Literal["replace_one"] = "replace_one",
         random_state: RandomState = None,
     ) -> None:
@@ -480,6 +486,7 @@ class PrivateAdditiveClassifier(
         self.box = box
         self.indicators = indicators
         self.classes = classes
+        self.class_weight = class_weight
         self.neighboring = neighboring
         self.random_state = random_state
 
@@ -511,6 +518,7 @@ class PrivateAdditiveClassifier(
             "delta": self.delta,
             "data_norm": norm,
             "classes": self.classes,
+            "class_weight": self.class_weight,
             "random_state": self.random_state,
         }
         fitted: Any

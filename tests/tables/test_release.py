@@ -279,6 +279,34 @@ def test_probabilities_are_those_of_a_logistic_model(tmp_path: Path, name: str) 
     assert loaded.estimator.classes_.tolist() == ["no", "yes"]
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")  # so few records drown in the noise
+@pytest.mark.parametrize("name", ["additive", "objective_perturbation", "noisy_gradient"])
+@pytest.mark.parametrize("classes", [("no", "yes"), (0, 1)])
+def test_settings_of_a_rare_class_survive_the_file(
+    tmp_path: Path, name: str, classes: tuple[Any, Any]
+) -> None:
+    """Weights by class in JSON, whose names are texts; kills an estimator that is restored with
+    other weights, and one that has none.
+    """
+    held = list(csv.reader(table(tmp_path / "a.csv", 60).read_text().splitlines()))[1:]
+    columns: dict[str, Any] = dict(zip(HEADER, map(list, zip(*held, strict=True)), strict=True))
+    columns["ill"] = [classes[one == "yes"] for one in columns["ill"]]
+    facts = state_facts(HEADER, bounds=RANGES, **STATED["classification"] | {"classes": classes})
+    told = json.dumps(dict(zip(map(str, classes), (0.25, 1.0), strict=True)))
+    settings = check_request(facts, name, f'{{"class_weight": {told}}}')
+    budget: dict[str, Any] = {"epsilon": 5.0, "delta": 1e-5, "random_state": 5}
+    problem = load_problem(columns, facts)
+    release(problem, facts, name, tmp_path / "r", settings=settings, **budget)
+    loaded = load_model(tmp_path / "r")
+    assert loaded.estimator.class_weight == [0.25, 1.0]
+    assert loaded.differs_from_releases() == ()
+    plain, _ = mechanism(name, "classification").fit(problem, **budget)
+    assert not np.array_equal(plain.coef_, loaded.estimator.coef_)
+    for wrong in ('{"no": 2.0, "yes": 1.0}', '{"maybe": 1.0}', '"balanced"'):
+        with pytest.raises(ValueError, match="class_weight must have a weight in"):
+            check_request(facts, name, f'{{"class_weight": {wrong}}}')
+
+
 def test_what_has_no_classes_has_no_scores(tmp_path: Path) -> None:
     path = table(tmp_path / "a.csv", 60)
     for m in (mechanism("noisy_gradient", "regression"), mechanism("lloyd", "clustering")):
