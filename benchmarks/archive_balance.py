@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.maps import kept, write
-from benchmarks.maps.balance import archive, parts, rows_of_table
+from benchmarks.maps.balance import NAMES, archive, measured_table, parts, rows_of_table
 
 TARGET = Path(__file__).parent.parent / "results" / "balance.json"
 
@@ -18,8 +18,15 @@ def main(seed: int = 0) -> None:
     """Measure every table, and write all rows with what they say."""
     part, rows = TARGET.with_suffix(".part"), []
     for title, balance, held in parts(seed):
-        compute = partial(rows_of_table, title, balance, held, seed)
-        rows += kept(part, f"{title} {balance} {seed}", compute)
+        told = {
+            name: kept(
+                part,
+                f"{title} {balance} {name} {seed}",
+                partial(measured_table, title, balance, held, name, seed),
+            )
+            for name in NAMES
+        }
+        rows += rows_of_table(title, balance, held, told)
     write(TARGET, archive(rows, seed=seed))
     part.unlink()
 

@@ -13,7 +13,7 @@ from scipy.special import expit
 from sklearn import datasets
 from sklearn.metrics import balanced_accuracy_score, log_loss, roc_auc_score
 
-from benchmarks.maps.face_off import DELTA, free_models
+from benchmarks.maps.face_off import DELTA, free_models, measured_facts
 from dplit._checks import Array
 from dplit.notebook.datasets.papers import load_wine
 from dplit.streams import stream
@@ -26,7 +26,7 @@ BALANCES = (0.5, 0.2, 0.05, 0.01)
 EPSILONS = (0.1, 1.0, 10.0)
 
 #: Training records of made tables, and how many tables are made of each number.
-SIZES = {1000: 8, 10_000: 3, 100_000: 1}
+SIZES = {300: 8, 3000: 4, 30_000: 1}
 
 #: Held-out records of made tables.
 _HELD = 20_000
@@ -35,7 +35,15 @@ _HELD = 20_000
 _SPLITS, _FEWEST = 6, 20
 
 #: Settings of the additive classifier.
-CANDIDATES: dict[str, dict[str, Any]] = {"hinge": {}, "logistic": {"loss": "logistic"}}
+CANDIDATES: dict[str, dict[str, Any]] = {
+    "hinge": {},
+    "logistic": {"loss": "logistic"},
+    "weighted hinge": {"class_weight": "alike"},
+    "weighted logistic": {"loss": "logistic", "class_weight": "alike"},
+}
+
+#: What is measured of each table.
+NAMES = ("constant", "linear", "boosting", *CANDIDATES)
 
 MEASURES = ("accuracy", "balanced accuracy", "AUC", "log loss")
 
@@ -132,37 +140,46 @@ def measured(model: Any, part: Part) -> list[float]:
     ]
 
 
-def rows_of_table(
-    title: str, balance: float, held: Sequence[Part], seed: int = 0
-) -> list[dict[str, Any]]:
-    """Return means over the splits: a row for each budget, each with all candidates."""
-    problem, n = held[0].problem, len(held[0].train)
-    rows = []
+def measured_table(
+    title: str, balance: float, held: Sequence[Part], name: str, seed: int = 0
+) -> list[dict[str, float]]:
+    """Return means over the splits: of a candidate one for each budget, of a model without privacy
+    one, of the constant one.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of noise, and of steps without privacy
-        free = {name: _free(name, held) for name in free_models("classification")}
+        if name == "constant":
+            return [_constant(held)]
+        if name not in CANDIDATES:
+            return [_mean([_free(name, part) for part in held])]
+        found = []
         for place, epsilon in enumerate(EPSILONS):
-            found = {}
-            for name, settings in CANDIDATES.items():
-                told = []
-                for k, part in enumerate(held):  # all candidates share their noise
-                    at = len(held) * place + k
-                    rng = stream(seed, f"balance-{title}-{balance}", "noise", at)
-                    told.append(_private(settings, part, epsilon, rng))
-                found[name] = _mean(told)
-            rows.append(
-                {
-                    "table": title,
-                    "n": n,
-                    "columns": problem.X.shape[1],
-                    "balance": balance,
-                    "epsilon": epsilon,
-                    "constant": _constant(held),
-                    "candidates": found,
-                    "not private": free,
-                }
-            )
-    return rows
+            told = []
+            for k, part in enumerate(held):  # all candidates share their noise
+                at = len(held) * place + k
+                rng = stream(seed, f"balance-{title}-{balance}", "noise", at)
+                settings = _weighted(CANDIDATES[name], part, balance)
+                told.append(_private(settings, part, epsilon, rng))
+            found.append(_mean(told))
+    return found
+
+
+def rows_of_table(
+    title: str, balance: float, held: Sequence[Part], told: Mapping[str, Sequence[Any]]
+) -> list[dict[str, Any]]:
+    """Return a row for each budget, of what was measured by name."""
+    facts = measured_facts(held[0].problem) | {"n": len(held[0].train)}
+    return [
+        {
+            "table": title,
+            "n": facts["n"],
+            "columns": facts["n_columns"],
+            "balance": balance,
+            "epsilon": epsilon,
+            **{name: found[place if name in CANDIDATES else 0] for name, found in told.items()},
+        }
+        for place, epsilon in enumerate(EPSILONS)
+    ]
 
 
 def _constant(held: Sequence[Part]) -> dict[str, float]:
@@ -177,14 +194,20 @@ def _mean(told: Sequence[Sequence[float]]) -> dict[str, float]:
     return dict(zip(MEASURES, np.mean(told, axis=0).round(4).tolist(), strict=True))
 
 
-def _free(name: str, held: Sequence[Part]) -> dict[str, float]:
+def _free(name: str, part: Part) -> list[float]:
     """Measures of a model without privacy."""
-    told = []
-    for part in held:
-        model = free_models("classification")[name]
-        model.fit(part.problem.X[part.train], part.problem.y[part.train])
-        told.append(measured(model, part))
-    return _mean(told)
+    model = free_models("classification")[name]
+    model.fit(part.problem.X[part.train], part.problem.y[part.train])
+    return measured(model, part)
+
+
+def _weighted(settings: Mapping[str, Any], part: Part, balance: float) -> dict[str, Any]:
+    """Return settings with the weights by which classes of stated shares count alike."""
+    if "class_weight" not in settings:
+        return dict(settings)
+    second = np.mean(part.problem.y[part.train] == part.problem.public["classes"][1])
+    weights = [balance / (1.0 - balance), 1.0]
+    return {**settings, "class_weight": weights if second <= 0.5 else weights[::-1]}
 
 
 def _private(
@@ -203,7 +226,7 @@ def _private(
 
 
 def differences(
-    rows: Sequence[Mapping[str, Any]], one: str = "logistic", other: str = "hinge"
+    rows: Sequence[Mapping[str, Any]], one: str, other: str = "hinge"
 ) -> list[dict[str, Any]]:
     """Mean of one candidate's measures less another's, by balance and epsilon, over the tables.
 
@@ -215,9 +238,7 @@ def differences(
             held = [r for r in rows if (r["balance"], r["epsilon"]) == (balance, epsilon)]
             told: dict[str, Any] = {}
             for measure in MEASURES:
-                gaps = np.array(
-                    [r["candidates"][one][measure] - r["candidates"][other][measure] for r in held]
-                )
+                gaps = np.array([r[one][measure] - r[other][measure] for r in held])
                 told[measure] = {
                     "mean": round(float(gaps.mean()), 3),
                     "larger": int(np.sum(gaps > 0.005)),
@@ -238,7 +259,10 @@ def archive(rows: Sequence[Mapping[str, Any]], *, seed: int) -> str:
         "delta": DELTA,
     }
     parts_ = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()]
-    for key, lines in (("logistic less hinge", differences(rows)), ("rows", rows)):
+    compared = {
+        f"{name} less hinge": differences(rows, name) for name in CANDIDATES if name != "hinge"
+    }
+    for key, lines in (compared | {"rows": list(rows)}).items():
         text = ",\n".join(map(json.dumps, lines))
         parts_.append(f"{json.dumps(key)}: [\n{text}\n]")
     return "{\n" + ",\n".join(parts_) + "\n}\n"
