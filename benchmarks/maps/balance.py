@@ -31,7 +31,8 @@ SIZES = {300: 8, 3000: 4, 30_000: 1}
 #: Held-out records of made tables.
 _HELD = 20_000
 
-#: Splits of bundled tables, and the fewest records of a rare class with which one is measured.
+#: Splits of bundled tables, and the fewest records of a rare class with which one is measured; half
+#: as many to train on of made tables.
 _SPLITS, _FEWEST = 6, 20
 
 #: Settings of the additive classifier.
@@ -98,6 +99,8 @@ def parts(seed: int = 0) -> Iterator[tuple[str, float, list[Part]]]:
     for name in ("clusters", "near clusters", "sphere"):
         for n, repeats in SIZES.items():
             for balance in BALANCES:
+                if balance * n < _FEWEST / 2:
+                    continue
                 found = []
                 for k in range(repeats):
                     rng = stream(seed, f"balance-{name}-{n}-{balance}", "data", k)

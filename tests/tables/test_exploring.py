@@ -331,6 +331,22 @@ def test_nothing_has_a_star_where_nothing_is_worth_a_release() -> None:
 
 
 @pytest.mark.usefixtures("quick")
+def test_a_stated_majority_is_told_to_the_rule() -> None:
+    """And to nothing else; what the text calls safe has it. Kills one that is counted."""
+    plain = classification(("low", "high"), epsilons=(1.0,))
+    found = classification(("low", "high"), epsilons=(1.0,), majority=0.98)
+    assert plain.recommended[0] is not None
+    assert found.recommended == (None,)
+    assert found.advice[0].expected.trivial == pytest.approx(0.02)
+    assert "majority=0.98, epsilon=1" in str(found)
+    assert "*" not in str(found).replace("* recommended", "")
+    for name, values in plain.scores.items():
+        assert np.array_equal(values, found.scores[name])
+    with pytest.raises(ValueError, match=r"majority must be at least 1 / n_classes, 0\.5, got"):
+        classification(("low", "high"), majority=0.4)
+
+
+@pytest.mark.usefixtures("quick")
 def test_a_split_of_one_class_has_no_area() -> None:
     """It is told as no number, and means leave it out; kills an area of 0 or a warning."""
     table = columns(40) | {"class": ["low"] * 39 + ["high"]}

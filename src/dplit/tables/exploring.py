@@ -97,6 +97,8 @@ class Exploration:
         everybody. Not a number on a split that holds out one class alone.
     settings : mapping of str to mapping
         Of mechanisms that were not fitted at their defaults.
+    majority : float or None
+        What was stated of the most frequent class.
     """
 
     scores: Mapping[str, Array]
@@ -114,11 +116,14 @@ class Exploration:
     odd: Mapping[str, float] = field(default_factory=dict, repr=False)
     beside: Mapping[str, Measured] = field(default_factory=dict, repr=False)
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
+    majority: float | None = None
 
     def _call(self) -> str:
         """Return the short and safe way to the same recommendation."""
         known = self.task == "classification"
         classes = f"n_classes={len(self.facts.classes)}, " if known else ""
+        if self.majority is not None:
+            classes += f"majority={self.majority!r}, "
         return (
             f"recommend(task={self.task!r}, n={self.n_train}, n_columns={len(self.facts.columns)}, "
             f"{classes}epsilon={self.epsilons[0]:g}, delta={self.delta:g})"
@@ -355,6 +360,7 @@ def explore(
     seed: int = 0,
     rows: int | None = None,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
+    majority: float | None = None,
     skewed: Sequence[str] | None = None,
     separator: str | None = None,
     decimal: str = ".",
@@ -401,8 +407,11 @@ def explore(
         Of a larger table only so many records, the first of
         ``numpy.random.default_rng(seed).permutation``; n is then their number.
     settings : mapping of str to mapping, optional
-        For mechanisms by name what replaces their defaults, as ``{"additive": {"loss":
-        "logistic"}}``.
+        For mechanisms by name what replaces their defaults, as
+        ``{"additive": {"loss": "logistic"}}``.
+    majority : float, optional
+        Public share of the most frequent class, which is told to
+        :func:`~dplit.advice.tables.recommend`; it is never counted here.
     skewed : sequence of str, optional
         Numeric columns whose values crowd near their lowest bound, as amounts and counts do: read
         on a logarithmic scale, where half of the range is for the lowest tenth. Where that is so an
@@ -476,7 +485,8 @@ def explore(
         raise TableError(f"exploring needs at least 10 records, got {len(problem.X)}")
     if len(problem.labelled().X) < 10:
         raise TableError("exploring needs at least 10 records with a label")
-    found = _compared(_Scorer(problem, truth, seed), facts, budgets, delta, n_splits, chosen)
+    scorer = _Scorer(problem, truth, seed)
+    found = _compared(scorer, facts, budgets, delta, n_splits, chosen, majority)
     return replace(found, odd={column: share for column, share in odd.items() if share})
 
 
@@ -499,6 +509,7 @@ def _compared(
     delta: float,
     n_splits: int,
     settings: Mapping[str, Mapping[str, Any]],
+    majority: float | None,
 ) -> Exploration:
     """Fit everything on every split."""
     kind, (n, width) = facts.task, scorer.problem.X.shape
@@ -506,6 +517,21 @@ def _compared(
     usable = _applicable(kind, n_classes=n_classes or 2)
     left_out = {m.name: why for m in usable if (why := _too_much(m, n_train, width))}
     kept = [m for m in usable if m.name not in left_out]
+    stated: dict[str, Any] = {
+        "task": kind,
+        "n": n_train,
+        "n_columns": len(facts.columns),
+        "n_classes": n_classes,
+        "delta": delta,
+    }
+    advice = tuple(recommend(**stated, epsilon=e, majority=majority) for e in budgets)
+    named = {m.name for m in kept}
+    chosen = tuple(
+        None
+        if told.estimator is None
+        else next(name for name in ranked(**stated, epsilon=epsilon) if name in named)
+        for epsilon, told in zip(budgets, advice, strict=True)
+    )
     measures = ("R2",) if kind == "regression" else _OF_CLASSES
     scores = {m.name: np.empty((n_splits, len(budgets), len(measures))) for m in kept}
     trivial = np.empty((n_splits, len(measures)))
@@ -517,20 +543,6 @@ def _compared(
         for found in kept:
             told = settings.get(found.name, {})
             scores[found.name][s] = _scored(found, scorer, s, budgets, delta, told)
-    stated: dict[str, Any] = {
-        "task": kind,
-        "n": n_train,
-        "n_columns": len(facts.columns),
-        "n_classes": n_classes,
-        "delta": delta,
-    }
-    advice = tuple(recommend(**stated, epsilon=epsilon) for epsilon in budgets)
-    chosen = tuple(
-        None
-        if told.estimator is None
-        else next(name for name in ranked(**stated, epsilon=epsilon) if name in scores)
-        for epsilon, told in zip(budgets, advice, strict=True)
-    )
     first, *others = (
         Measured(
             {name: values[..., k] for name, values in scores.items()},
@@ -552,6 +564,7 @@ def _compared(
         facts=facts,
         beside=dict(zip(measures[1:], others, strict=True)),
         settings=settings,
+        majority=majority,
     )
 
 
