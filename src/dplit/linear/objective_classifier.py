@@ -207,6 +207,15 @@ class ObjectivePerturbationClassifier(ClippedLinearClassifier):
     >>> model = model.fit(X, np.where(X[:, 0] > 0.25, "high", "low"))
     >>> model.predict([[-0.5], [0.75]]).tolist(), model.neighboring_
     (['low', 'high'], 'replace_one')
+
+    One of twenty records is of the rare class, which is public; by weight it is half of them.
+
+    >>> y = np.where(X[:, 0] > 0.9, "rare", "common")
+    >>> told = {"data_norm": 1.0, "classes": ("common", "rare"), "random_state": 0}
+    >>> plain = ObjectivePerturbationClassifier(**told)
+    >>> alike = ObjectivePerturbationClassifier(class_weight={"common": 1 / 19, "rare": 1}, **told)
+    >>> [float((m.fit(X, y).predict(X[y == "rare"]) == "rare").mean()) for m in (plain, alike)]
+    [0.0, 1.0]
     """
 
     def __init__(
