@@ -423,6 +423,11 @@ class PrivateAdditiveClassifier(
         All labels, in their order. Where they are given nothing is learnt from ``y``: a record
         with another label, or without one, contributes nothing. None takes them from the data, and
         then they are **assumed public**.
+    class_weight : mapping or sequence of float, or None, default=None
+        Public weight of each class in [0, 1], by class or in the order of ``classes``, by which the
+        losses of its records are multiplied; None is 1 for all. Classes of public shares
+        :math:`\pi_k` count alike with :math:`\min_j\pi_j/\pi_k`. No noise changes, as the two
+        estimators of the notes say.
     neighboring : {"replace_one"}, default="replace_one"
         The number of records enters penalty and noise and is public.
     random_state : int, Generator, RandomState or None, default=None
@@ -467,6 +472,20 @@ class PrivateAdditiveClassifier(
     bands: the noise arrives in them through a curvature that is not known. The noise is exact
     (:mod:`dplit.mechanisms`).
 
+    Which loss, for two classes: on five tables (250 to 30,000 records in 10 to 64 columns, epsilon
+    0.1, 1 and 10, ``results/balance.json``) the logistic loss less the hinge had an accuracy of
+    -0.034 to -0.017 in the mean where both classes were as frequent and of -0.034 to -0.012 where
+    one was a fifth, and an AUC of -0.036 to -0.016 and -0.011 to -0.007. Of a class of a twentieth
+    its AUC was larger by 0.010 and 0.011 at epsilon 0.1 and 1 (by more than 0.005 on 3 and 5 of 8
+    tables, smaller on 0 and 1), and smaller by 0.018 at 10; of a hundredth neither led. So the
+    hinge is the default, and the logistic loss for probabilities, or to rank a rare class by a
+    small budget. Where a descent takes over both are one.
+
+    Weights by which both classes count alike raised the balanced accuracy of the logistic loss by
+    0.012 to 0.156 in the mean and lowered its AUC by 0.020 to 0.071, of classes of a fifth, a
+    twentieth and a hundredth: records of small weights say less under the same noise. A public
+    threshold on the score changes no AUC.
+
     Examples
     --------
     >>> X = np.linspace(-1, 1, 6000).reshape(-1, 1)
@@ -474,6 +493,15 @@ class PrivateAdditiveClassifier(
     >>> model = model.fit(X, np.where(abs(X[:, 0]) > 0.5, "out", "in"))
     >>> model.predict([[-0.9], [0.0], [0.9]]).tolist(), model.neighboring_
     (['out', 'in', 'out'], 'replace_one')
+
+    Of a rare class scores say more than labels; its share is public here, and so is the threshold.
+
+    >>> y = np.where(X[:, 0] > 0.95, "rare", "common")
+    >>> model = PrivateAdditiveClassifier(loss="logistic", box=(-1.0, 1.0),
+    ...     classes=("common", "rare"), random_state=0).fit(X, y)
+    >>> found = model.predict_proba(X)[:, 1] > 0.025
+    >>> bool(found[y == "rare"].all()), bool(found[y == "common"].mean() < 0.5)
+    (True, True)
     """
 
     def __init__(
@@ -486,6 +514,7 @@ class PrivateAdditiveClassifier(
         box: Any = None,
         indicators: Any = (),
         classes: tuple[Any, ...] | None = None,
+        class_weight: Any = None,
         neighboring: Literal["replace_one"] = "replace_one",
         random_state: RandomState = None,
     ) -> None:
@@ -496,6 +525,7 @@ class PrivateAdditiveClassifier(
         self.box = box
         self.indicators = indicators
         self.classes = classes
+        self.class_weight = class_weight
         self.neighboring = neighboring
         self.random_state = random_state
 
@@ -527,6 +557,7 @@ class PrivateAdditiveClassifier(
             "delta": self.delta,
             "data_norm": norm,
             "classes": self.classes,
+            "class_weight": self.class_weight,
             "random_state": self.random_state,
         }
         fitted: Any
