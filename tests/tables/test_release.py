@@ -296,7 +296,7 @@ def test_settings_of_a_rare_class_survive_the_file(
     settings = check_request(facts, name, f'{{"class_weight": {told}}}')
     budget: dict[str, Any] = {"epsilon": 5.0, "delta": 1e-5, "random_state": 5}
     problem = load_problem(columns, facts)
-    release(problem, facts, name, tmp_path / "r", settings=settings, **budget)
+    release_problem(problem, facts, name, tmp_path / "r", settings=settings, **budget)
     loaded = load_model(tmp_path / "r")
     assert loaded.estimator.class_weight == [0.25, 1.0]
     assert loaded.differs_from_releases() == ()
