@@ -258,6 +258,10 @@ class PrivateAdditiveRegressor(
     indicators : tuple of tuples of int, default=()
         For each category the numbers of its indicator columns, as
         :class:`~dplit.features.hats.HatFeatures` says.
+    interactions : tuple of pairs of int, default=()
+        Pairs of columns that add something together, beside what each adds: two column numbers, of
+        which one of its indicators stands for a category. Chosen without the data, for each pair
+        costs budget, see the notes.
     neighboring : {"replace_one", "add_remove"}, default="replace_one"
     public_size : int or None, default=None
         Number by which gradient sums are divided; must be given under ``add_remove``.
@@ -269,7 +273,8 @@ class PrivateAdditiveRegressor(
     Attributes
     ----------
     shapes_ : tuple of AdditiveShape
-        One for each column or category, in the order of their first columns, with ``columns``,
+        One for each column or category, in the order of their first columns, and then a
+        :class:`PairShape` for each of ``interactions``; with ``columns``,
         ``knots``, ``values`` and ``band``: twice the standard deviation of the noise alone if
         columns were uniform in the box. Predictions are ``intercept_`` and what shapes add to it.
     coef_ : ndarray of shape (n_features_out,)
@@ -455,6 +460,10 @@ class PrivateAdditiveClassifier(
     indicators : tuple of tuples of int, default=()
         For each category the numbers of its indicator columns, as
         :class:`~dplit.features.hats.HatFeatures` says.
+    interactions : tuple of pairs of int, default=()
+        Pairs of columns that add something together, beside what each adds: two column numbers, of
+        which one of its indicators stands for a category. Chosen without the data, for each pair
+        costs budget, see the notes.
     classes : tuple or None, default=None
         All labels, in their order. Where they are given nothing is learnt from ``y``: a record
         with another label, or without one, contributes nothing. None takes them from the data, and
@@ -469,7 +478,8 @@ class PrivateAdditiveClassifier(
     Attributes
     ----------
     shapes_ : tuple of AdditiveShape
-        One for each column or category, in the order of their first columns, with ``columns``,
+        One for each column or category, in the order of their first columns, and then a
+        :class:`PairShape` for each of ``interactions``; with ``columns``,
         ``knots`` and ``values``, which have a row for each class if there are more than two. What
         they add to ``intercept_`` is the score.
     coef_ : ndarray of shape (n_features_out,) or (n_classes, n_features_out)

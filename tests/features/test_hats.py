@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 
 from dplit import HatFeatures
+from dplit.features import hats
 from dplit.features.hats import _PAIR_KNOTS, _hat_basis, _hat_spread, _pair_basis
 from dplit.streams import stream
 
@@ -114,6 +115,18 @@ def test_second_moments_of_a_pair_are_those_of_independent_columns(n_hats: int) 
         own = rows[:, part]
         found = np.linalg.eigvalsh(own.T @ own / size)
         np.testing.assert_allclose(found, np.sort(told), atol=2e-3)
+
+
+def test_a_pair_that_is_too_long_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A planted fault: products of norm 2. Kills a test of norms that looks at no pair."""
+    X = np.column_stack([np.ones((1, 3)), np.zeros((1, 2)), np.ones((1, 1))])
+    row = _paired().transform(X)[0]
+    assert _squares(row) <= _paired()._map.parts
+    monkeypatch.setattr(hats, "_pair_basis", lambda size: math.sqrt(2.0) * _pair_basis(size))
+    planted = _paired()
+    row = planted.transform(X)[0]
+    assert _squares(row[planted._map.slices()[4]]) > 3
+    assert _squares(row) > planted._map.parts
 
 
 def test_pairs_are_named_and_stand_behind_the_columns() -> None:

@@ -80,6 +80,9 @@ class TableFacts:
     decimal, thousands : str
         Characters before the decimals of a number that is a text, and between its groups of digits;
         none where it is empty.
+    interactions : tuple of pairs of str
+        Columns that say something together that is no sum of what each says, as two coordinates
+        do: additive models learn a map of each pair beside the shapes.
     """
 
     task: _Task
@@ -94,6 +97,7 @@ class TableFacts:
     skewed: Sequence[str] = ()
     decimal: str = "."
     thousands: str = ""
+    interactions: Sequence[Sequence[str]] = ()
 
     @property
     def data_norm(self) -> float:
@@ -120,6 +124,13 @@ class TableFacts:
                 groups.append(tuple(range(at, at + width)))
             at += width
         return tuple(groups)
+
+    @property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """Places, in an encoded row, of the first entries of the columns of ``interactions``."""
+        widths = [len(self.categories[c]) if c in self.categories else 1 for c in self.columns]
+        first = dict(zip(self.columns, np.cumsum([0, *widths[:-1]]).tolist(), strict=True))
+        return tuple((first[one], first[other]) for one, other in self.interactions)
 
     @property
     def public(self) -> dict[str, Any]:
@@ -437,6 +448,16 @@ def _value_faults(
             yield f"skewed must name columns with bounds beside the target, got {column!r}"
 
 
+def _pair_faults(pairs: list[Any], used: Sequence[str]) -> Iterator[str]:
+    """Say which stated pairs are none of two columns to learn from."""
+    for pair in pairs:
+        good = isinstance(pair, list) and len(pair) == 2 and pair[0] != pair[1]
+        if not good or not set(pair) <= set(used):
+            yield f"interactions must be pairs of two columns to learn from, got {pair!r}"
+        elif pairs.count(pair) + pairs.count(pair[::-1]) > 1:
+            yield f"interactions must name a pair once, got {pair!r}"
+
+
 def _inferred(
     task: str, target: str, bounds: Any, classes: Any, k: int, told: list[str], python: bool
 ) -> str:
@@ -473,6 +494,7 @@ def state_facts(
     skewed: Any = (),
     decimal: str = ".",
     thousands: str = "",
+    interactions: Any = (),
 ) -> TableFacts:
     """Check what is stated about a table against the names of its columns.
 
@@ -482,7 +504,8 @@ def state_facts(
         Names of the columns, which are public.
     target, task, n_clusters
         As in :class:`TableFacts`; an empty task follows from what else is stated.
-    bounds, categories, classes, fill, ignore, skewed : mapping, sequence, None, or str
+    bounds, categories, classes, fill, ignore, skewed, interactions
+        Mappings or sequences, None, or str.
         As in :class:`TableFacts`; texts are JSON. What is missing is told in the form of JSON where
         one of them is a text, else in the form of Python. Names may be numbers, as those of columns
         of pandas are.
@@ -516,6 +539,7 @@ def state_facts(
     )
     fills, labels = _parsed("fill", fill, dict, told), _parsed("classes", classes, list, told)
     left, crowded = _parsed("ignore", ignore, list, told), _parsed("skewed", skewed, list, told)
+    together = _parsed("interactions", interactions, list, told)
     target = "" if target is None else named(target)
     for given in (ranges, texts, fills):
         if len(set(map(named, given))) < len(given):
@@ -552,6 +576,8 @@ def state_facts(
     used = tuple(c for c in header if c != target and c not in set(left))
     if not used:
         told.append("at least one column to learn from, beside the target")
+    pairs = [[named(c) for c in one] if isinstance(one, list) else one for one in together]
+    told += _pair_faults(pairs, used)
     if told:
         lines = "\n  ".join(told)
         raise TableError(f"to be stated, and never read from the records:\n  {lines}")
@@ -568,6 +594,7 @@ def state_facts(
         tuple(crowded),
         decimal,
         thousands,
+        tuple(map(tuple, pairs)),
     )
 
 
