@@ -22,12 +22,13 @@ class MapAxis(NamedTuple):
 
 
 class PairMap(NamedTuple):
-    """A title, values (K, L), and the sides of K and of L."""
+    """A title, values (K, L), the sides of K and of L, and the band of the noise if it is known."""
 
     title: str
     values: Array
     across: MapAxis
     up: MapAxis
+    band: Array | None = None
 
 
 def split(figure: Any, maps: Sequence[PairMap]) -> tuple[Any, Any]:
@@ -70,8 +71,9 @@ def _draw(axes: Any, one: PairMap, largest: float) -> Any:
         )
         ends = {"vmin": -largest, "vmax": largest}
         drawn = axes.pcolormesh(x, y, (left @ one.values @ right.T).T, cmap="RdBu_r", **ends)
-    axes.set(title=one.title, xlabel=one.across.name, ylabel=one.up.name)
-    axes.title.set_fontsize("medium")
+    told = one.title if one.band is None else f"{one.title} noise alone: ±{one.band.max():.2g}"
+    axes.set(xlabel=one.across.name, ylabel=one.up.name)
+    axes.set_title(told.strip(), fontsize="medium")
     for side, mark, turned in (
         (one.across, axes.set_xticks, {"rotation": 45, "ha": "right"}),
         (one.up, axes.set_yticks, {}),

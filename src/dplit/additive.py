@@ -198,7 +198,10 @@ class _Additive(BaseEstimator):  # type: ignore[misc]
             )
             tables = shape.values if shape.values.ndim == 3 else [shape.values]
             titles = map(str, self.classes_) if shape.values.ndim == 3 else [""]
-            maps += [PairMap(t, v, across, up) for t, v in zip(titles, tables, strict=True)]
+            maps += [
+                PairMap(title, values, across, up, shape.band)
+                for title, values in zip(titles, tables, strict=True)
+            ]
         return maps
 
 

@@ -72,7 +72,7 @@ def _maps(estimator: Any, facts: TableFacts) -> list[PairMap]:
             for column, size in zip(columns, pairs[k].values.shape[-2:], strict=True)
         )
         if each == 1:
-            maps.append(PairMap("", pairs[k].values, across, up))
+            maps.append(PairMap("", pairs[k].values, across, up, pairs[k].band))
         else:
             tables = zip(facts.classes, pairs[k].values, strict=True)
             maps += [PairMap(str(label), table, across, up) for label, table in tables]
