@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,6 +19,7 @@ from dplit._bounds import LARGEST_INPUT
 from dplit._checks import check_epsilon, check_integer, check_probability
 from dplit.advice.engine import Recommendation
 from dplit.advice.tables import ranked, recommend
+from dplit.features.hats import HatMap
 from dplit.streams import stream
 from dplit.tables._chunks import TableError
 from dplit.tables.facts import Array, Problem, TableFacts, _loaded, header_of, state_facts
@@ -391,10 +391,8 @@ def _compared(
     kind, (n, width) = facts.task, scorer.problem.X.shape
     n_train, n_classes = int(0.7 * n), len(facts.classes) if kind == "classification" else None
     usable = _applicable(kind, n_classes=n_classes or 2)
-    paired = sum(
-        math.prod(len(facts.categories.get(c, range(6))) for c in pair)
-        for pair in facts.interactions
-    )
+    shapes = HatMap.of(8, facts.box, facts.indicators, width, facts.pairs)
+    paired = sum(part.stop - part.start for part in shapes.slices()[len(shapes.groups) :])
     left_out = {m.name: why for m in usable if (why := _too_much(m, n_train, width, paired))}
     kept = [m for m in usable if m.name not in left_out]
     scores = {m.name: np.empty((n_splits, len(budgets))) for m in kept}
