@@ -105,7 +105,7 @@ class PairShape(NamedTuple):
         Values where the first has one of its K knots or indicators and the second one of L: between
         knots straight in each column, and constant beyond.
     band : ndarray of shape (K, L) or None
-        As of :class:`AdditiveShape`.
+        As of :class:`~dplit.additive.AdditiveShape`.
     """
 
     columns: tuple[tuple[int, ...], tuple[int, ...]]
@@ -277,7 +277,7 @@ class PrivateAdditiveRegressor(
     ----------
     shapes_ : tuple of AdditiveShape
         One for each column or category, in the order of their first columns, and then a
-        :class:`PairShape` for each of ``interactions``; with ``columns``,
+        :class:`~dplit.additive.PairShape` for each of ``interactions``; with ``columns``,
         ``knots``, ``values`` and ``band``: twice the standard deviation of the noise alone if
         columns were uniform in the box. Predictions are ``intercept_`` and what shapes add to it.
     coef_ : ndarray of shape (n_features_out,)
@@ -482,7 +482,7 @@ class PrivateAdditiveClassifier(
     ----------
     shapes_ : tuple of AdditiveShape
         One for each column or category, in the order of their first columns, and then a
-        :class:`PairShape` for each of ``interactions``; with ``columns``,
+        :class:`~dplit.additive.PairShape` for each of ``interactions``; with ``columns``,
         ``knots`` and ``values``, which have a row for each class if there are more than two. What
         they add to ``intercept_`` is the score.
     coef_ : ndarray of shape (n_features_out,) or (n_classes, n_features_out)

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import helmert
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
@@ -126,6 +127,13 @@ def _contrast(size: int) -> float:
     return math.sqrt(size / (size - 1.0))
 
 
+def _category_spread(size: int) -> Array:
+    """Eigenvalues (size,) of the second moments of a category's features, where its values are
+    equally frequent; of a lone indicator, where it is 1 in half of the records.
+    """
+    return np.r_[0.0, np.full(size - 1, 1.0 / (size - 1.0))] if size > 1 else np.array([0.5])
+
+
 def _centred(X: Array) -> Array:
     """Indicators (n, s) less their mean in each row, of norm at most 1; one alone stays."""
     rows = clip_rows(X, 1.0)
@@ -189,7 +197,12 @@ class HatMap:
             self.basis.shape[1] if numeric else len(group)
             for group, numeric in zip(self.groups, self.numeric, strict=True)
         ]
-        widths += [math.prod(len(self._factor(k)[1]) for k in pair) for pair in self.pairs]
+        widths += [
+            math.prod(
+                self.paired.shape[1] if self.numeric[k] else len(self.groups[k]) for k in pair
+            )
+            for pair in self.pairs
+        ]
         ends = np.cumsum(widths).tolist()
         return [slice(end - width, end) for end, width in zip(ends, widths, strict=True)]
 
@@ -222,12 +235,11 @@ class HatMap:
         """
         if self.numeric[group]:
             return self.paired, *_hat_spread(self.paired)
-        size = len(self.groups[group])
+        size, values = len(self.groups[group]), _category_spread(len(self.groups[group]))
         if size == 1:
-            return np.ones((1, 1)), np.array([0.5]), np.ones((1, 1))
-        centred = np.eye(size) - 1.0 / size
-        values, vectors = np.linalg.eigh(centred)
-        return centred * _contrast(size), np.maximum(values, 0.0) / (size - 1.0), vectors
+            return np.ones((1, 1)), values, np.ones((1, 1))
+        centred = (np.eye(size) - 1.0 / size) * _contrast(size)
+        return centred, values, helmert(size, full=True).T
 
     def spread(self) -> list[Array]:
         """Eigenvalues of each part's second moments where columns are uniform in the box, values
@@ -235,11 +247,7 @@ class HatMap:
         """
         values = _hat_spread(self.basis)[0]
         alone = [
-            values
-            if numeric
-            else np.r_[0.0, np.full(len(group) - 1, 1.0 / max(len(group) - 1, 1))]
-            if len(group) > 1
-            else np.array([0.5])
+            values if numeric else _category_spread(len(group))
             for group, numeric in zip(self.groups, self.numeric, strict=True)
         ]
         return alone + [
