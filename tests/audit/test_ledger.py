@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import integrate, stats
+from sklearn.base import clone
 
 from dplit import audit
 from dplit.audit import LedgerError, ledger
@@ -170,6 +171,7 @@ SETTINGS: dict[str, tuple[dict[str, Any], dict[str, list[Any]]]] = {
             **_DELTAS,
             "n_hats": [{"n_hats": 2}, {"n_hats": 5}],
             "indicators": [{"indicators": ((0, 1),)}, {"indicators": ((1,),)}],
+            "interactions": [{"interactions": ((0, 1),)}, {"interactions": ((0, 1),), "n_hats": 2}],
             "neighboring": [{"neighboring": "add_remove", "public_size": 9}],
             "public_size": [{"public_size": 30}],
         },
@@ -182,6 +184,7 @@ SETTINGS: dict[str, tuple[dict[str, Any], dict[str, list[Any]]]] = {
             "loss": [{"loss": "logistic"}, {"loss": "logistic", "delta": 0.0}],
             "n_hats": [{"n_hats": 2}, {"n_hats": 5, "delta": 0.0}],
             "indicators": [{"indicators": ((0, 1),)}],
+            "interactions": [{"interactions": ((0, 1),), "delta": d} for d in (0.0, 1e-5)],
             "classes": [{"classes": (-1.0, 0.0, 1.0), "epsilon": e} for e in (1.0, 6.0)],
             "class_weight": [{"class_weight": (0.1, 1.0), "delta": d} for d in (0.0, 1e-6)],
             "neighboring": [{}],
@@ -455,6 +458,16 @@ _NO_ARRAY = {  # an event hides no array that noise is added to
     "ProjectedObjectiveClassifier one component",
 }
 _CASES = {k: v for k, v in (ESTIMATORS | RELEASES).items() if not k.endswith("small alpha")}
+_CASES |= {
+    f"{name} pair": replace(
+        _CASES[name], release=clone(_CASES[name].release).set_params(interactions=((0, 1),), **more)
+    )
+    for name, more in (
+        ("PrivateAdditiveRegressor", {}),
+        ("PrivateAdditiveRegressor add_remove", {"indicators": ((0,),)}),
+        ("PrivateAdditiveClassifier three classes", {}),
+    )
+}
 
 
 def _neighbours(name: str) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 
 from dplit import HatFeatures
-from dplit.features.hats import _hat_basis, _hat_spread
+from dplit.features import hats
+from dplit.features.hats import _PAIR_KNOTS, _hat_basis, _hat_spread, _pair_basis
 from dplit.streams import stream
 
 
@@ -37,6 +38,107 @@ def test_no_part_of_a_row_exceeds_norm_1_in_rational_arithmetic(
     for row in model.transform(X):
         parts = [row[k * size : (k + 1) * size] for k in range(3)] + [row[3 * size :]]
         assert all(_squares(part) <= 1 for part in parts)
+
+
+#: Numeric with numeric, with a category of three, and with an indicator alone; two categories.
+_PAIRS = ((0, 1), (1, 2), (0, 5), (4, 5))
+
+
+def _paired(n_hats: int = 8, **changes: Any) -> HatFeatures:
+    """Two numeric columns, a category of three, and an indicator alone, in pairs."""
+    given: dict[str, Any] = {"box": (-1.0, 1.0), "indicators": ((2, 3, 4), (5,))}
+    return HatFeatures(n_hats, **given | {"interactions": _PAIRS} | changes).fit(np.zeros((1, 6)))
+
+
+@given(
+    hnp.arrays(float, (3, 6), elements=st.floats(-1.7e308, 1.7e308)),
+    hnp.arrays(float, (20, 2), elements=st.floats(-1.0, 1.0)),
+    st.integers(2, 12),
+)
+def test_no_pair_exceeds_norm_1_in_rational_arithmetic(
+    far: np.ndarray, near: np.ndarray, n_hats: int
+) -> None:
+    """At corners of the box, on knots, between and far away. Kills products of rows that are of
+    norm 1 up to rounding, and indicators that are trusted to be 0 or 1.
+    """
+    knots = np.linspace(-1.0, 1.0, min(n_hats, _PAIR_KNOTS))
+    corners = np.stack(np.meshgrid(knots, knots), axis=-1).reshape(-1, 2)
+    columns = np.vstack([corners, near])
+    whole = np.eye(3)[np.arange(len(columns)) % 3]
+    X = np.vstack([far, np.column_stack([columns, whole, np.ones(len(columns))])])
+    model = _paired(n_hats)
+    rows, parts = model.transform(X), model._map.slices()
+    assert parts[-1].stop == rows.shape[1]
+    assert len(parts) == model._map.parts == 8
+    for row in rows:
+        assert all(_squares(row[part]) <= 1 for part in parts)
+    longest = np.linalg.norm(rows[:, parts[4]], axis=1).max()
+    assert longest == pytest.approx(1.0, abs=1e-12)  # and it is as long as it may be
+
+
+@pytest.mark.parametrize("n_hats", [2, 3, 8])
+def test_a_pair_is_the_product_of_two_maps_of_a_column(n_hats: int) -> None:
+    """Against Kronecker products of rows of single columns. Kills a pair of another column."""
+    X = stream(0, "hats", "data", 2).uniform(-1.3, 1.3, (40, 6))
+    model = _paired(n_hats)
+    rows, parts, table = model.transform(X), model._map.slices(), model._map.paired
+    knots = np.linspace(-1.0, 1.0, len(table))
+    lines = [
+        np.column_stack([np.interp(X[:, k], knots, wave) for wave in table.T]) for k in range(2)
+    ]
+    single = HatFeatures(box=(-1.0, 1.0), indicators=((0, 1, 2), (3,))).fit_transform(X[:, 2:])
+    one = {0: lines[0], 1: lines[1], 2: single[:, :3], 4: single[:, :3], 5: single[:, 3:]}
+    for (a, b), part in zip(_PAIRS, parts[4:], strict=True):
+        both = np.vstack([np.kron(x, y) for x, y in zip(one[a], one[b], strict=True)])
+        np.testing.assert_allclose(rows[:, part], both, atol=1e-12)
+
+
+def test_knots_of_a_pair_are_as_far_apart_as_values_of_a_category() -> None:
+    """Kills waves of decreasing weight, which learn less, and a level beside the constant."""
+    for size in range(3, 9):
+        products = _pair_basis(size) @ _pair_basis(size).T
+        np.testing.assert_allclose(products, (np.eye(size) - 1 / size) * size / (size - 1))
+    assert _pair_basis(2).tolist() == [[-1.0], [1.0]]
+
+
+@pytest.mark.parametrize("n_hats", [2, 8])
+def test_second_moments_of_a_pair_are_those_of_independent_columns(n_hats: int) -> None:
+    """Against a grid of 240 x 240 midpoints, error below 1e-4, and all values of a category."""
+    at = (np.arange(240) + 0.5) / 120.0 - 1.0
+    x, y = (axis.ravel() for axis in np.meshgrid(at, at))
+    size = len(x)
+    turns = np.arange(size) // 240 + np.arange(size)  # each value beside each place
+    X = np.column_stack([x, y, np.eye(3)[turns % 3], turns % 2])
+    model = _paired(n_hats)
+    rows, values = model.transform(X), model._map.spread()
+    for part, told in list(zip(model._map.slices(), values, strict=True))[4:]:
+        own = rows[:, part]
+        found = np.linalg.eigvalsh(own.T @ own / size)
+        np.testing.assert_allclose(found, np.sort(told), atol=2e-3)
+
+
+def test_a_pair_that_is_too_long_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A planted fault: products of norm 2. Kills a test of norms that looks at no pair."""
+    X = np.column_stack([np.ones((1, 3)), np.zeros((1, 2)), np.ones((1, 1))])
+    row = _paired().transform(X)[0]
+    assert _squares(row) <= _paired()._map.parts
+    monkeypatch.setattr(hats, "_pair_basis", lambda size: math.sqrt(2.0) * _pair_basis(size))
+    planted = _paired()
+    row = planted.transform(X)[0]
+    assert _squares(row[planted._map.slices()[4]]) > 3
+    assert _squares(row) > planted._map.parts
+
+
+def test_pairs_are_named_and_stand_behind_the_columns() -> None:
+    """In the order in which they are stated; a category by any of its indicators."""
+    model = _paired(3, interactions=((4, 1), (5, 0)))
+    names = model.get_feature_names_out().tolist()
+    assert names[:10] == _paired(3, interactions=()).get_feature_names_out().tolist()
+    assert names[10:] == [f"x2_by_x1_{j}" for j in range(1, 7)] + ["x5_by_x0_1", "x5_by_x0_2"]
+    X = stream(0, "hats", "data", 3).uniform(-1.0, 1.0, (9, 6))
+    np.testing.assert_array_equal(
+        model.transform(X), _paired(3, interactions=((2, 1), (5, 0))).transform(X)
+    )
 
 
 @pytest.mark.parametrize("n_hats", [2, 3, 8, 33])
@@ -65,7 +167,7 @@ def test_second_moments_are_those_of_a_uniform_column(n_hats: int) -> None:
     model = HatFeatures(n_hats, box=(0.0, 1.0)).fit([[0.0]])
     n = 84_000  # whole numbers of points between knots
     rows = model.transform((np.arange(n)[:, None] + 0.5) / n)
-    values, vectors = _hat_spread(n_hats)
+    values, vectors = _hat_spread(_hat_basis(n_hats))
     np.testing.assert_allclose(vectors * values @ vectors.T, rows.T @ rows / n, atol=1e-8)
 
 
@@ -130,6 +232,20 @@ def test_fit_learns_nothing() -> None:
         ({"indicators": ((-1,),)}, ValueError, "indicators must be at least 0"),
         ({"indicators": ((0,), (0, 1))}, ValueError, "indicators must name a column once"),
         ({"indicators": (("a",),)}, TypeError, "indicators must be an integer"),
+        ({"interactions": 3}, ValueError, "interactions must be a tuple of pairs"),
+        ({"interactions": (0, 1)}, ValueError, "interactions must be a tuple of pairs"),
+        ({"interactions": ("ab",)}, ValueError, "interactions must be a tuple of pairs"),
+        ({"interactions": ((0,),)}, ValueError, "interactions must be a tuple of pairs"),
+        ({"interactions": ((0, 2),)}, ValueError, "interactions must be at most 1"),
+        ({"interactions": ((-1, 0),)}, ValueError, "interactions must be at least 0"),
+        ({"interactions": (("a", 0),)}, TypeError, "interactions must be an integer"),
+        ({"interactions": ((1, 1),)}, ValueError, "interactions must be pairs of different"),
+        (
+            {"indicators": ((0, 1),), "interactions": ((0, 1),)},
+            ValueError,
+            "interactions must be pairs of different columns or categories",
+        ),
+        ({"interactions": ((0, 1), (1, 0))}, ValueError, "interactions must name a pair once"),
     ],
 )
 def test_bad_parameters_are_named(changes: Any, error: Any, message: str) -> None:

@@ -212,6 +212,15 @@ def test_a_bent_column_is_found_where_the_budget_allows() -> None:
     assert near[0] - near[1] > 0.5
 
 
+def test_named_pairs_reach_the_model_that_is_chosen() -> None:
+    """Kills pairs that are checked and not passed on."""
+    model = _regression(n=3000, epsilon=5.0, interactions=[("b", "a")])
+    assert model.card["mechanism"] == "additive"
+    assert model.estimator.shapes_[-1].columns == ((1,), (0,))
+    with pytest.raises(TableError, match="interactions must be pairs of two columns"):
+        _regression(interactions=[("a", "y")])
+
+
 def test_the_release_is_written_and_read_again(tmp_path: Path) -> None:
     folder = tmp_path / "chosen"
     model = _regression(folder=folder, epsilon=5.0)

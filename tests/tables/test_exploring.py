@@ -396,6 +396,23 @@ def test_some_rows_are_drawn_without_looking() -> None:
     assert more.n_train == 280
 
 
+def test_named_pairs_reach_the_additive_model_alone() -> None:
+    """Kills pairs that are stated and not used, and memory that counts no pair."""
+    plain, paired = (
+        regression(n_splits=1, interactions=pairs) for pairs in (None, [("x", "side"), ("z", "x")])
+    )
+    for name in plain.scores:
+        same = np.array_equal(plain.scores[name], paired.scores[name])
+        assert same == (name != "additive")
+    assert paired.facts.interactions == (("x", "side"), ("z", "x"))
+    found = mechanism("additive", "regression")
+    held = int(exploring._HELD / (8 * 5))
+    assert exploring._too_much(found, held, 5) == ""
+    assert "too much memory" in exploring._too_much(found, held, 5, 36)
+    with pytest.raises(TableError, match="interactions must be pairs of two columns"):
+        regression(n_splits=1, interactions=[("x", "y")])
+
+
 def test_what_costs_too_much_is_left_out_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """From public numbers; what is recommended is never among it."""
     monkeypatch.setitem(exploring._SLOW, "kernel_machine", 279)

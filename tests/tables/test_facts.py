@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -263,6 +264,65 @@ def test_only_a_column_with_bounds_is_skewed(column: str) -> None:
     message = f"skewed must name columns with bounds beside the target, got '{column}'"
     with pytest.raises(TableError, match=message):
         facts(skewed=[column])
+
+
+def test_pairs_are_named_and_found_in_a_row() -> None:
+    """By names of columns, in the order stated; kills a place that counts a text as one entry."""
+    stated = facts(interactions='[["bmi", "sex"], ["age", " bmi"]]')
+    assert stated.interactions == (("bmi", "sex"), ("age", "bmi"))
+    assert stated.pairs == ((3, 1), (0, 3))
+    again = TableFacts.from_json(json.loads(json.dumps(stated.as_json())))
+    assert again.pairs == stated.pairs
+    older = {k: v for k, v in stated.as_json().items() if k != "interactions"}
+    assert TableFacts.from_json(older).pairs == facts().pairs == ()
+    problem = load_problem({c: ["1"] for c in HEADER}, stated, check=False)
+    budget = {"epsilon": 1.0, "delta": 1e-6}
+    assert mechanism("additive", "regression").make(problem, **budget).interactions == stated.pairs
+    with pytest.raises(ValueError, match="settings must leave interactions to what is stated"):
+        mechanism("additive", "regression").make(
+            problem, **budget, settings={"interactions": ((0, 3),)}
+        )
+    assert not hasattr(mechanism("noisy_gradient", "regression").make(problem, **budget), "pairs")
+
+
+@pytest.mark.parametrize(
+    "pair", [["sex"], ["sex", "sex"], ["sex", "cost"], ["sex", "note"], ["sex", "other"], "sex", 3]
+)
+def test_only_two_columns_to_learn_from_are_a_pair(pair: Any) -> None:
+    message = f"interactions must be pairs of two columns to learn from, got {pair!r}"
+    with pytest.raises(TableError, match=re.escape(message)):
+        facts(interactions=[["age", "bmi"], pair])
+
+
+def test_a_pair_is_named_once_and_in_the_right_form() -> None:
+    with pytest.raises(TableError, match="interactions must name a pair once"):
+        facts(interactions=[("age", "bmi"), ("bmi", "age")])
+    with pytest.raises(TableError, match="interactions must be JSON of the form"):
+        facts(interactions="age")
+
+
+def test_who_names_a_pair_of_a_table_gains() -> None:
+    """A product of two columns beside a sum, 3,500 records, epsilon 1: by .2 at least each time.
+
+    Over 20 seeds it was .33 with a deviation of .02; all are fixed.
+    """
+    names = ["x0", "x1", "x2", "x3"]
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X = rng.uniform(-1.0, 1.0, (5000, 4))
+        y = 2.0 * X[:, 0] * X[:, 2] + 0.5 * X[:, 1]
+        table = dict(zip(names, X.T, strict=True)) | {"y": y}
+        scores = []
+        for named in ((), (("x2", "x0"),)):
+            told: dict[str, Any] = dict.fromkeys(("categories", "fill", "ignore"))
+            told |= {"bounds": dict.fromkeys(names, (-1, 1)) | {"y": (-2, 2)}}
+            stated = state_facts([*names, "y"], target="y", interactions=named, **told)
+            problem = load_problem(table, stated)
+            model, _ = mechanism("additive", "regression").fit(
+                problem, rows=np.arange(3500), epsilon=1.0, delta=1e-6, random_state=seed
+            )
+            scores.append(model.score(problem.X[3500:], problem.y[3500:]))
+        assert scores[1] - scores[0] > 0.2
 
 
 def test_who_states_the_skew_of_a_table_gains() -> None:

@@ -191,6 +191,7 @@ def test_numbers_of_other_kinds_are_converted_before_the_noise(tmp_path: Path) -
         ({"bounds": {**BOUNDS, "a": (-9.0, 1.0)}}, "bounds differ"),
         ({"fill": {"a": 0.5}}, "fill differ"),
         ({"skewed": ["a"]}, "skewed differ"),
+        ({"interactions": [("a", "b")]}, "interactions differ"),
     ],
 )
 def test_other_facts_than_those_of_the_problem_are_refused(

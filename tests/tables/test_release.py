@@ -459,6 +459,55 @@ def test_the_shapes_of_an_additive_model_are_drawn_on_its_card(tmp_path: Path, t
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # so few records drown in the noise
+@pytest.mark.parametrize("classes", [None, '["no", "yes"]', '["no", "yes", "perhaps"]'])
+def test_a_release_with_pairs_is_read_and_drawn_again(tmp_path: Path, classes: str | None) -> None:
+    """Kills a restored model without its maps, or with another's columns; one that is more than its
+    releases make; and a card without a map, or with one of another unit.
+    """
+    task = "regression" if classes is None else "classification"
+    path, stated = table(tmp_path / "a.csv", 60), dict(STATED[task])
+    stated |= {"classes": classes} if classes else {}
+    pairs = [["bmi", "age"], ["sex", "bmi"]]
+    facts = state_facts(HEADER, bounds=RANGES, interactions=json.dumps(pairs), **stated)
+    problem = load_problem(path, facts)
+    budget: dict[str, Any] = {"epsilon": 50.0, "delta": 1e-5, "random_state": 3}
+    release_problem(problem, facts, "additive", tmp_path / "r", **budget)
+    model, _ = mechanism("additive", task).fit(problem, **budget)
+    loaded = load_model(tmp_path / "r")
+    assert np.array_equal(loaded.predict_file(path), model.predict(problem.X))
+    assert loaded.facts.interactions == pairs
+    assert loaded.differs_from_releases() == ()
+    told = json.loads((tmp_path / "r" / "model.json").read_text())["released"]["shapes_"]
+    used = len(facts.columns)
+    for mine, read, written in zip(
+        model.shapes_[used:], loaded.estimator.shapes_[used:], told[used:], strict=True
+    ):
+        assert mine.columns == read.columns == tuple(map(tuple, written[0]))
+        for one, other in zip(mine.knots, read.knots, strict=True):
+            assert (one is None and other is None) or np.array_equal(one, other)
+        assert np.array_equal(mine.values, read.values)
+        assert np.array_equal(mine.values, written[2])
+        assert (mine.band is None) == (read.band is None) == (task == "classification")
+    axes = [ax for ax in loaded.plot().axes if ax.get_visible()][used:-1]
+    each = 3 if classes and "perhaps" in classes else 1
+    assert [ax.get_xlabel() for ax in axes] == ["bmi"] * each + ["sex"] * each
+    assert [ax.get_ylabel() for ax in axes] == ["age"] * each + ["bmi"] * each
+    assert axes[0].get_xlim() == (10.0, 50.0)
+    assert axes[0].get_ylim() == (20.0, 100.0)
+    assert [text.get_text() for text in axes[-1].get_xticklabels()] == ["f", "m"]
+    titles = [ax.get_title() for ax in axes]
+    if task == "regression":
+        bands = [shape.band.max() for shape in model.shapes_[used:]]
+        assert titles == [f"noise alone: ±{band:.2g}" for band in bands]
+    else:
+        assert titles == ([""] if each == 1 else json.loads(classes)) * 2
+    page = (tmp_path / "r" / "card.html").read_text()
+    assert len(page) < 700_000
+    release_problem(problem, facts, "additive", tmp_path / "s", **budget)
+    assert (tmp_path / "s" / "card.html").read_text() == page
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # so few records drown in the noise
 def test_a_release_of_three_classes_predicts_and_draws_each(tmp_path: Path) -> None:
     """Kills a restored model of one score, and a picture of one class."""
     path = table(tmp_path / "a.csv", 60)

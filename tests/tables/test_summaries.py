@@ -102,6 +102,10 @@ MODELS += [
     _hats(),
     _hats(neighboring="replace_one", fit_intercept=False),
     make_pipeline(HatFeatures(box=(-1.0, 1.0)), AdaSSPRegressor(**_GIVEN)),
+    make_pipeline(
+        HatFeatures(4, box=(-1.0, 1.0), indicators=((2,),), interactions=[(0, 1), (2, 1)]),
+        SufficientStatisticsRegressor(**_GIVEN),
+    ),
 ]
 
 

@@ -101,6 +101,7 @@ def _stated(facts: TableFacts, settings: Mapping[str, Any]) -> dict[str, Any]:
         "classes (a record of none of them contributes nothing)": facts.classes,
         "fill of missing numbers (otherwise the middle of the bounds)": facts.fill,
         "skewed (read on a logarithmic scale)": facts.skewed,
+        "pairs of columns that an additive model may join": facts.interactions,
         "decimals and groups of digits in texts": [facts.decimal, facts.thousands],
         "persons (column, and records of each that count at most)": (
             [facts.group, facts.rows_each] if facts.group else "none: each record is one"

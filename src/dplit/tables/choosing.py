@@ -91,6 +91,7 @@ def choose(
     folder: str | os.PathLike[str] | None = None,
     random_state: RandomState = None,
     skewed: Sequence[str] | None = None,
+    interactions: Sequence[tuple[str, str]] | None = None,
     separator: str | None = None,
     decimal: str = ".",
     thousands: str = "",
@@ -118,7 +119,7 @@ def choose(
         Receives the model and its card, as :func:`~dplit.tables.releasing.release` writes them.
     random_state : int, Generator, RandomState or None, default=None
         None for releases; anything else is for tests and voids the guarantee.
-    skewed, separator, decimal, thousands
+    skewed, interactions, separator, decimal, thousands
         As in :func:`~dplit.tables.exploring.explore`.
 
     Returns
@@ -172,6 +173,7 @@ def choose(
         fill=fill,
         ignore=ignore,
         skewed=skewed,
+        interactions=interactions,
         decimal=decimal,
         thousands=thousands,
     )

@@ -21,6 +21,7 @@ from dplit._checks import check_epsilon, check_integer, check_probability
 from dplit.accounting.budget import BudgetError
 from dplit.advice.engine import Recommendation
 from dplit.advice.tables import ranked, recommend
+from dplit.features.hats import HatMap
 from dplit.mechanisms._draws import open_accounts
 from dplit.streams import stream
 from dplit.tables._chunks import TableError
@@ -273,13 +274,13 @@ def _plain_models(task: str, one_class: bool) -> dict[str, Any]:
     return {"linear": LogisticRegression(C=10.0, max_iter=2000), "boosting": boosted}
 
 
-def _too_much(found: TableMechanism, n_train: int, n_columns: int) -> str:
+def _too_much(found: TableMechanism, n_train: int, n_columns: int, n_paired: int = 0) -> str:
     """Say why a mechanism is not fitted, from public numbers, or nothing."""
     if n_train > _SLOW.get(found.name, n_train):
         return f"a fit to {n_train:,} records takes minutes"
     if found.name == "sufficient_statistics" and n_columns > _WIDE:
         return f"{n_columns:,} columns have too many second moments"
-    if found.name == "additive" and 8.0 * n_train * n_columns > _HELD:
+    if found.name == "additive" and n_train * (8.0 * n_columns + n_paired) > _HELD:
         return f"the shapes of {n_columns:,} columns in {n_train:,} records need too much memory"
     return ""
 
@@ -364,6 +365,7 @@ def explore(
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     majority: float | None = None,
     skewed: Sequence[str] | None = None,
+    interactions: Sequence[tuple[str, str]] | None = None,
     separator: str | None = None,
     decimal: str = ".",
     thousands: str = "",
@@ -418,6 +420,10 @@ def explore(
         Numeric columns whose values crowd near their lowest bound, as amounts and counts do: read
         on a logarithmic scale, where half of the range is for the lowest tenth. Where that is so an
         additive model gains much; where it is not, it loses much: state it only if you know it.
+    interactions : sequence of pairs of str, optional
+        Columns that say something together which is no sum of what each says, as two coordinates
+        do: additive models learn a map of each pair. Each costs budget: name few, and only such as
+        are known without this table.
     separator : str or None, default=None
         One character between the fields of a CSV file; None reads it off the first line.
     decimal, thousands : str, default="." and ""
@@ -474,6 +480,7 @@ def explore(
         fill=fill,
         ignore=ignore,
         skewed=skewed,
+        interactions=interactions,
         decimal=decimal,
         thousands=thousands,
     )
@@ -521,7 +528,9 @@ def _compared(
     kind, (n, width) = facts.task, scorer.problem.X.shape
     n_train, n_classes = int(0.7 * n), len(facts.classes) if kind == "classification" else None
     usable = _applicable(kind, n_classes=n_classes or 2)
-    left_out = {m.name: why for m in usable if (why := _too_much(m, n_train, width))}
+    shapes = HatMap.of(8, facts.box, facts.indicators, width, facts.pairs)
+    paired = sum(part.stop - part.start for part in shapes.slices()[len(shapes.groups) :])
+    left_out = {m.name: why for m in usable if (why := _too_much(m, n_train, width, paired))}
     kept = [m for m in usable if m.name not in left_out]
     stated: dict[str, Any] = {
         "task": kind,

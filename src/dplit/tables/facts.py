@@ -85,6 +85,9 @@ class TableFacts:
         Column that says whose a record is; empty where each person has one.
     rows_each : int
         Records of a person that count, at most; a record of nobody counts nothing.
+    interactions : tuple of pairs of str
+        Columns that say something together that is no sum of what each says, as two coordinates
+        do: additive models learn a map of each pair beside the shapes.
     """
 
     task: _Task
@@ -101,6 +104,7 @@ class TableFacts:
     thousands: str = ""
     group: str = ""
     rows_each: int = 1
+    interactions: Sequence[Sequence[str]] = ()
 
     @property
     def data_norm(self) -> float:
@@ -127,6 +131,13 @@ class TableFacts:
                 groups.append(tuple(range(at, at + width)))
             at += width
         return tuple(groups)
+
+    @property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """Places, in an encoded row, of the first entries of the columns of ``interactions``."""
+        widths = [len(self.categories[c]) if c in self.categories else 1 for c in self.columns]
+        first = dict(zip(self.columns, np.cumsum([0, *widths[:-1]]).tolist(), strict=True))
+        return tuple((first[one], first[other]) for one, other in self.interactions)
 
     @property
     def public(self) -> dict[str, Any]:
@@ -457,6 +468,16 @@ def _value_faults(
             yield f"skewed must name columns with bounds beside the target, got {column!r}"
 
 
+def _pair_faults(pairs: list[Any], used: Sequence[str]) -> Iterator[str]:
+    """Say which stated pairs are none of two columns to learn from."""
+    for pair in pairs:
+        good = isinstance(pair, list) and len(pair) == 2 and pair[0] != pair[1]
+        if not good or not set(pair) <= set(used):
+            yield f"interactions must be pairs of two columns to learn from, got {pair!r}"
+        elif pairs.count(pair) + pairs.count(pair[::-1]) > 1:
+            yield f"interactions must name a pair once, got {pair!r}"
+
+
 def _inferred(
     task: str, target: str, bounds: Any, classes: Any, k: int, told: list[str], python: bool
 ) -> str:
@@ -495,6 +516,7 @@ def state_facts(
     thousands: str = "",
     group: str | int | None = "",
     rows_each: int = 1,
+    interactions: Any = (),
 ) -> TableFacts:
     """Check what is stated about a table against the names of its columns.
 
@@ -504,7 +526,8 @@ def state_facts(
         Names of the columns, which are public.
     target, task, n_clusters
         As in :class:`TableFacts`; an empty task follows from what else is stated.
-    bounds, categories, classes, fill, ignore, skewed : mapping, sequence, None, or str
+    bounds, categories, classes, fill, ignore, skewed, interactions
+        Mappings or sequences, None, or str.
         As in :class:`TableFacts`; texts are JSON. What is missing is told in the form of JSON where
         one of them is a text, else in the form of Python. Names may be numbers, as those of columns
         of pandas are.
@@ -540,6 +563,7 @@ def state_facts(
     )
     fills, labels = _parsed("fill", fill, dict, told), _parsed("classes", classes, list, told)
     left, crowded = _parsed("ignore", ignore, list, told), _parsed("skewed", skewed, list, told)
+    together = _parsed("interactions", interactions, list, told)
     target, group = ("" if name is None else named(name) for name in (target, group))
     for given in (ranges, texts, fills):
         if len(set(map(named, given))) < len(given):
@@ -578,6 +602,8 @@ def state_facts(
     used = tuple(c for c in header if c not in {target, group, *left})
     if not used:
         told.append("at least one column to learn from, beside the target")
+    pairs = [[named(c) for c in one] if isinstance(one, list) else one for one in together]
+    told += _pair_faults(pairs, used)
     if told:
         lines = "\n  ".join(told)
         raise TableError(f"to be stated, and never read from the records:\n  {lines}")
@@ -596,6 +622,7 @@ def state_facts(
         thousands,
         group,
         rows_each,
+        tuple(map(tuple, pairs)),
     )
 
 

@@ -49,7 +49,8 @@ class MomentGrid:
     intercept : bool
         Whether a constant stands behind the columns.
     hats : tuple or None
-        ``(n_hats, lowest, highest, indicators)`` of the features that stand before the rows.
+        ``(n_hats, lowest, highest, indicators, interactions)`` of the features that stand before
+        the rows.
     """
 
     norm: float
@@ -74,10 +75,14 @@ class MomentGrid:
         given = None
         if features:
             hats = features[0]
-            HatMap.of(hats.n_hats, hats.box, hats.indicators, n_columns)  # checks them
+            asked = hats.indicators, n_columns, hats.interactions
+            HatMap.of(hats.n_hats, hats.box, *asked)  # checks them
             low, high = (np.broadcast_to(np.asarray(e, float), n_columns) for e in hats.box)
-            groups = tuple(tuple(map(int, group)) for group in hats.indicators)
-            given = (int(hats.n_hats), tuple(low.tolist()), tuple(high.tolist()), groups)
+            groups, pairs = (
+                tuple(tuple(map(int, columns)) for columns in named)
+                for named in (hats.indicators, hats.interactions)
+            )
+            given = (int(hats.n_hats), tuple(low.tolist()), tuple(high.tolist()), groups, pairs)
         return cls(
             float(regressor.data_norm), low_label, high_label, bool(regressor.fit_intercept), given
         )
@@ -89,9 +94,10 @@ class MomentGrid:
         that rounding could decide, are clipped as it clips.
         """
         if self.hats is not None:
-            knots, low, high, groups = self.hats
+            knots, low, high, groups, pairs = self.hats
             box = np.array(low), np.array(high)
-            rows = HatMap.of(knots, box, groups, len(columns))(np.column_stack(columns))
+            features = HatMap.of(knots, box, groups, len(columns), pairs)
+            rows = features(np.column_stack(columns))
             columns = np.ascontiguousarray(rows.T)  # type: ignore[assignment]
         d, ones = len(columns), int(self.intercept)
         step, root = grid_rows(np.zeros((1, d + ones)), 1.0)[1], np.sqrt(2.0) if ones else 1.0

@@ -54,10 +54,10 @@ class TableMechanism:
         Neighbouring relations that it can guarantee.
     told : tuple of str
         Public facts that it asks for, beside ``epsilon``: ``data_norm``, ``box`` (as its bounds),
-        ``columns`` (the box, and which entries are indicators), ``delta``; ``noise`` where its
-        noise is Gaussian as soon as a delta is allowed; ``scale`` (the box, by which it scales the
-        columns itself; and where there are indicators a kernel of one over the number of columns,
-        unless set).
+        ``columns`` (the box, which entries are indicators, and pairs), ``delta``; ``noise`` where
+        its noise is Gaussian as soon as a delta is allowed; ``scale`` (the box, by which it scales
+        the columns itself; and where there are indicators a kernel of one over the number of
+        columns, unless set).
     grid : mapping
         Settings to choose from in hindsight, which is not private; lengths in units of the rows.
     held : int
@@ -119,6 +119,8 @@ class TableMechanism:
             facts["bounds"] = problem.box
         if "columns" in self.told:
             facts |= {"box": problem.box, "indicators": problem.indicators}
+            if problem.facts is not None and problem.facts.interactions:
+                facts["interactions"] = problem.facts.pairs
         if "noise" in self.told and "noise" not in settings and delta > 0:
             facts["noise"] = "gaussian"
         if "scale" in self.told:

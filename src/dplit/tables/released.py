@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dplit._checks import check_interval
-from dplit.additive import AdditiveShape
+from dplit.additive import AdditiveShape, PairShape
 from dplit.margins.feature_maps import DirectFeatures
 from dplit.mechanisms._draws import passing
 from dplit.tables._chunks import named
@@ -35,8 +35,8 @@ _EXACT = (
 )
 
 _SHAPES = (
-    "What each column adds to the prediction, drawn from the released numbers alone; a band is "
-    "twice the standard deviation of the noise by itself."
+    "What each column, or pair of columns, adds to the prediction, drawn from the released numbers "
+    "alone; a band is twice the standard deviation of the noise by itself."
 )
 
 
@@ -307,6 +307,15 @@ def _array(numbers: Any) -> np.ndarray | None:
     return None if numbers is None else np.array(numbers)
 
 
+def _shape(columns: Any, knots: Any, values: Any, band: Any) -> AdditiveShape | PairShape:
+    """Return the shape of a column, or of a pair, of which the columns are two lists."""
+    drawn = np.array(values), _array(band)
+    if not isinstance(columns[0], list):
+        return AdditiveShape(tuple(columns), _array(knots), *drawn)
+    one, other = columns
+    return PairShape((tuple(one), tuple(other)), (_array(knots[0]), _array(knots[1])), *drawn)
+
+
 def _restored(model: Mapping[str, Any]) -> Any:
     """Return an estimator with the attributes of a released one; nothing of the file is run."""
     found = mechanism(model["mechanism"], model["facts"]["task"])
@@ -314,10 +323,7 @@ def _restored(model: Mapping[str, Any]) -> Any:
     for name in found.released:
         value = model["released"][name]
         if name == "shapes_":
-            value = tuple(
-                AdditiveShape(tuple(columns), _array(knots), np.array(values), _array(band))
-                for columns, knots, values, band in value
-            )
+            value = tuple(_shape(*parts) for parts in value)
         elif name == "features_":
             value = DirectFeatures(np.array(value["frequencies"]), 1.0, value["double"])
         elif isinstance(value, list):
@@ -325,7 +331,8 @@ def _restored(model: Mapping[str, Any]) -> Any:
         setattr(estimator, name, value)
     estimator.n_features_in_ = model["n_features"]
     if "shapes_" in found.released:  # the map from rows to features, which is public
-        told = [len(shape.knots) for shape in estimator.shapes_ if shape.knots is not None]
+        alone = [shape for shape in estimator.shapes_ if isinstance(shape, AdditiveShape)]
+        told = [len(shape.knots) for shape in alone if shape.knots is not None]
         estimator._features(np.zeros((1, estimator.n_features_in_)), max(told, default=2))
     return estimator
 

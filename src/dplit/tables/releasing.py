@@ -91,6 +91,7 @@ def check_request(
             facts.data_norm,
             facts.box,
             facts.indicators,
+            facts=facts,
         )
         mechanism_of(name, facts.task).make(
             public, epsilon=1.0, delta=1e-5, neighboring=neighboring, settings=chosen
@@ -241,6 +242,8 @@ def release(
     fill: Mapping[str, float] | None = None,
     ignore: Sequence[str] | None = None,
     skewed: Sequence[str] | None = None,
+    interactions: Sequence[tuple[str, str]] | None = None,
+    majority: float | None = None,
     n_clusters: int = 0,
     epsilon: float,
     delta: float,
@@ -283,6 +286,11 @@ def release(
         What stands for missing numbers; else the middle of the bounds.
     ignore, skewed : sequence of str, optional
         Columns that are not used; numeric ones that crowd near their lowest bound.
+    interactions : sequence of pairs of str, optional
+        Columns that say something together that is no sum of what each says: additive models learn
+        a map of each pair.
+    majority : float, optional
+        Public share of the most frequent class, by which the rule knows what a constant errs.
     n_clusters : int, default=0
         Number of clusters, where there is no target.
     epsilon, delta : float
@@ -371,6 +379,7 @@ def release(
         ignore=ignore,
         n_clusters=n_clusters,
         skewed=skewed,
+        interactions=interactions,
         decimal=decimal,
         thousands=thousands,
         group=group,
@@ -378,7 +387,8 @@ def release(
     )
     chosen = check_request(facts, mechanism or "", settings or {}, neighboring)
     problem = load_problem(file, facts, progress=False, separator=separator)
-    advice = _advice(problem, facts, epsilon, delta) if neighboring == "replace_one" else None
+    hidden = neighboring == "add_remove"
+    advice = None if hidden else _advice(problem, facts, epsilon, delta, majority)
     name = mechanism or _recommended(advice)
     about = {
         "table": table or (account.table if account else "") or "not said",
@@ -399,7 +409,7 @@ def _account(budget: Any) -> Budget | None:
 
 
 def _advice(
-    problem: Problem, facts: TableFacts, epsilon: float, delta: float
+    problem: Problem, facts: TableFacts, epsilon: float, delta: float, majority: float | None
 ) -> Recommendation | None:
     """Return what the rule says by public numbers, None where it has none for them."""
     if facts.task == "clustering":
@@ -414,6 +424,7 @@ def _advice(
         n_classes=many,
         epsilon=epsilon / facts.rows_each,
         delta=delta,
+        majority=majority,
     )
 
 
