@@ -7,40 +7,25 @@ The same seed gives the same file on one machine.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-from benchmarks.maps import write
+from benchmarks.maps import kept, write
 from benchmarks.maps.margin import cell, cells
 from benchmarks.maps.margin_off_grid import archive, off_cases, off_grid
 
 TARGET = Path(__file__).parent.parent / "results" / "margin_choice.json"
 
 
-def _kept(part: Path, key: str, compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Return a row of the partial file, or compute it and write it there."""
-    lines = part.read_text(encoding="utf8").splitlines() if part.exists() else []
-    for line in lines:
-        found = json.loads(line)
-        if found[0] == key:
-            return dict(found[1])
-    row = compute()
-    with part.open("a", encoding="utf8") as out:
-        out.write(json.dumps([key, row]) + "\n")
-    return row
-
-
 def main(seed: int = 0) -> None:
     """Fill the map and what is off the grid, and write both."""
     part = TARGET.with_suffix(".part")
     rows = [
-        _kept(part, f"{law} {facts} {seed}", partial(cell, law, facts, count, seed=seed))
+        kept(part, f"{law} {facts} {seed}", partial(cell, law, facts, count, seed=seed))
         for law, facts, count in cells()
     ]
     outside = [
-        _kept(
+        kept(
             part,
             f"{case} {epsilon} {delta} {seed}",
             partial(off_grid, case, epsilon, delta, 6, seed=seed),

@@ -20,6 +20,7 @@ from dplit import (
     additive,
 )
 from dplit._records import classified_records
+from dplit.audit import ledger
 from dplit.linear._descent import Schedule, descend, noisy_gradient_descent
 from dplit.linear.objective_classifier import objective_penalty
 from dplit.streams import stream
@@ -141,7 +142,7 @@ def test_momentum_is_as_long_a_time_in_fewer_steps() -> None:
         clip, steps, rate, momentum, n, relation, *_ = model._schedule(2000)
         assert (steps, n, relation) == (300, 2000, "replace_one")
         assert rate == pytest.approx(1.8)
-        assert 0.1 <= clip <= 0.5
+        assert clip <= 0.5 if epsilon < 1e6 else clip == 2.0
         assert 0.0 < momentum < 1.0 - 4.0 / 300 + 1e-9
     unit = np.hstack([model._features(X, 8)[0] / math.sqrt(3.0), np.ones((2000, 1))])
     unit, labels = unit / math.sqrt(2.0), (y - 5.0) / 5.0
@@ -194,6 +195,29 @@ def test_a_classifier_is_the_estimator_of_its_number_of_classes_on_the_features(
     np.testing.assert_array_equal(model.coef_, plain.coef_)
     for part in ("one of 600 records", "3 labels are taken", "stated box", "random_state"):
         assert part in model.privacy_statement_, part
+
+
+def test_weights_of_classes_reach_both_mechanisms() -> None:
+    """Of two classes, by objective perturbation and by descent, and of three; a weight of 2 is
+    refused before a draw. Kills a mechanism that is not told.
+    """
+    X, y = _data(6000)
+    labels = np.digitize(y, [6.0, 8.0])
+    for classes, told, epsilon in (((0, 2), {0: 0.1, 2: 1.0}, 3.0), ((0, 2), (0.1, 1.0), 1e3)):
+        stated: dict[str, Any] = {"classes": classes, "epsilon": epsilon, "n_hats": 4}
+        plain = _classifier(**stated).fit(X, labels)
+        model = _classifier(class_weight=told, **stated).fit(X, labels)
+        found = [np.mean(one.predict(X[labels == 0]) == 2) for one in (plain, model)]
+        assert found[1] > found[0]
+        assert model.privacy_statement_ == plain.privacy_statement_
+    stated = {"classes": (0, 1, 2), "epsilon": 5.0}
+    plain = _classifier(**stated).fit(X, labels)
+    model = _classifier(class_weight=(1.0, 0.05, 1.0), **stated).fit(X, labels)
+    found = [np.mean(one.predict(X) == 1) for one in (plain, model)]
+    assert found[1] < found[0] - 0.05
+    with ledger() as book, pytest.raises(ValueError, match="class_weight must have a weight in"):
+        _classifier(classes=(0, 2), class_weight=(2.0, 1.0)).fit(X, labels)
+    assert not len(book)
 
 
 def test_two_classes_descend_where_double_precision_would_demand_a_larger_penalty() -> None:

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from scripts.archives import made_now
 from scripts.layout import Layout
@@ -27,3 +29,16 @@ def write(target: Path, text: str) -> None:
     measured = json.dumps(made_now(Layout(ROOT), seconds=time.process_time()))
     rest = text.removeprefix("{\n")
     target.write_text(f'{{\n"measured": {measured},\n{rest}', encoding="utf-8")
+
+
+def kept(part: Path, key: str, compute: Callable[[], Any]) -> Any:
+    """Return a result that the partial file has under a key, or compute it and write it there."""
+    lines = part.read_text(encoding="utf8").splitlines() if part.exists() else []
+    for line in lines:
+        found = json.loads(line)
+        if found[0] == key:
+            return found[1]
+    made = compute()
+    with part.open("a", encoding="utf8") as out:
+        out.write(json.dumps([key, made]) + "\n")
+    return made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -109,6 +109,38 @@ def class_places(labels: NDArray[Any], classes: Sequence[Any]) -> NDArray[np.int
         except Exception:  # what cannot be looked up, or compared
             places[index] = -1
     return places
+
+
+def stated_weights(class_weight: Any, classes: NDArray[Any]) -> Array | None:
+    """Return the public weight of each class (k,), in [0, 1]; None where none is stated.
+
+    >>> stated_weights({"rare": 1.0, "common": 0.1}, np.array(["common", "rare"]))
+    array([0.1, 1. ])
+    """
+    if class_weight is None:
+        return None
+    labels, told = classes.tolist(), class_weight
+    try:
+        if isinstance(told, Mapping):
+            held = [told[label] for label in labels] if len(told) == len(labels) else []
+        else:
+            held = [] if isinstance(told, (str, bytes)) else list(told)
+        known = not any(isinstance(one, (bool, np.bool_, str, bytes)) for one in held)
+        weights = np.array([float(one) for one in held], np.float64)
+    except (KeyError, TypeError, ValueError, OverflowError):
+        weights, known = np.zeros(0), False
+    good = known and len(weights) == len(labels)
+    if not (good and (weights >= 0.0).all() and (weights <= 1.0).all() and weights.any()):
+        raise ValueError(
+            f"class_weight must have a weight in [0, 1] for each of the {len(labels)} classes, by "
+            f"class or in their order, one of them positive, got class_weight={class_weight!r}"
+        )
+    return weights
+
+
+def record_weights(weights: Array | None, places: NDArray[np.intp]) -> Array | None:
+    """Return the weight of each record (n,) by its class; what is no class has a row of zeros."""
+    return None if weights is None else weights[np.maximum(places, 0)]
 
 
 def _twin(kind: str, label: Any) -> Any:

@@ -30,7 +30,7 @@ from dplit._statements import only_replacement, state_guarantee
 from dplit.features.hats import HatMap
 from dplit.linear._descent import Schedule, descend, public_number
 from dplit.linear._regressors import warn_of_few
-from dplit.linear._schedules import descent_schedule, paced
+from dplit.linear._schedules import descent_schedule, longest_time, paced
 from dplit.linear.gradient_classifier import NoisyGradientClassifier, softmax
 from dplit.linear.objective import SmoothLoss, objective_noise
 from dplit.linear.objective_classifier import (
@@ -59,10 +59,13 @@ _LENGTH = 4.0
 
 _RATE = 1.8
 
-#: Least and largest clipping norms, and the time beyond which the budget raises them.
+#: Least and usual clipping norms, and the time beyond which the budget raises them.
 _CLIPS = (0.1, 0.5)
 
 _AMPLE = 800.0
+
+#: Clipping norm that clips nothing between label bounds, for budgets that have no other use.
+_MOST_CLIP = 2.0
 
 #: Shortest time that learns, as for NoisyGradientRegressor.
 _SHORTEST = 16.0
@@ -253,7 +256,9 @@ class PrivateAdditiveRegressor(
     nothing, so that 8 knots are the default at every budget. C is 0.1, and up to 0.5 where the
     budget allows a time of 800. Steps have length 1.8 (the loss has curvature at most 1) and are at
     most 300: a longer time has momentum (Polyak's heavy ball), made of released sums alone, and is
-    at most 10,125. The noise is exact (:mod:`dplit.mechanisms`).
+    at most 10,125. What a budget has left beyond that goes into a C up to 2, which clips nothing:
+    smaller ones pull predictions of a skewed label towards its median. The noise is exact
+    (:mod:`dplit.mechanisms`).
 
     Examples
     --------
@@ -347,7 +352,14 @@ class PrivateAdditiveRegressor(
         noise = gaussian_sigma(epsilon=self.epsilon, delta=self.delta, sensitivity=moved)
         spread = self._spread()
         clip, time = descent_schedule(
-            length=_LENGTH, n_records=n, noise=noise, spread=spread, clips=_CLIPS, ample=_AMPLE
+            length=_LENGTH,
+            n_records=n,
+            noise=noise,
+            spread=spread,
+            clips=_CLIPS,
+            ample=_AMPLE,
+            longest=longest_time(_RATE),
+            most=_MOST_CLIP,
         )
         if time < max(_SHORTEST, 4.0 / clip):
             warn_of_few(f"{n} records with {len(self._map.groups)} shapes")
@@ -411,6 +423,11 @@ class PrivateAdditiveClassifier(
         All labels, in their order. Where they are given nothing is learnt from ``y``: a record
         with another label, or without one, contributes nothing. None takes them from the data, and
         then they are **assumed public**.
+    class_weight : mapping or sequence of float, or None, default=None
+        Public weight of each class in [0, 1], by class or in the order of ``classes``, by which the
+        losses of its records are multiplied; None is 1 for all. Classes of public shares
+        :math:`\pi_k` count alike with :math:`\min_j\pi_j/\pi_k`. No noise changes, as the two
+        estimators of the notes say.
     neighboring : {"replace_one"}, default="replace_one"
         The number of records enters penalty and noise and is public.
     random_state : int, Generator, RandomState or None, default=None
@@ -455,6 +472,20 @@ class PrivateAdditiveClassifier(
     bands: the noise arrives in them through a curvature that is not known. The noise is exact
     (:mod:`dplit.mechanisms`).
 
+    Which loss, for two classes: on five tables (250 to 30,000 records in 10 to 64 columns, epsilon
+    0.1, 1 and 10, ``results/balance.json``) the logistic loss less the hinge had an accuracy of
+    -0.034 to -0.017 in the mean where both classes were as frequent and of -0.034 to -0.012 where
+    one was a fifth, and an AUC of -0.036 to -0.016 and -0.011 to -0.007. Of a class of a twentieth
+    its AUC was larger by 0.010 and 0.011 at epsilon 0.1 and 1 (by more than 0.005 on 3 and 5 of 8
+    tables, smaller on 0 and 1), and smaller by 0.018 at 10; of a hundredth neither led. So the
+    hinge is the default, and the logistic loss for probabilities, or to rank a rare class by a
+    small budget. Where a descent takes over both are one.
+
+    Weights by which both classes count alike raised the balanced accuracy of the logistic loss by
+    0.012 to 0.156 in the mean and lowered its AUC by 0.020 to 0.071, of classes of a fifth, a
+    twentieth and a hundredth: records of small weights say less under the same noise. A public
+    threshold on the score changes no AUC.
+
     Examples
     --------
     >>> X = np.linspace(-1, 1, 6000).reshape(-1, 1)
@@ -462,6 +493,15 @@ class PrivateAdditiveClassifier(
     >>> model = model.fit(X, np.where(abs(X[:, 0]) > 0.5, "out", "in"))
     >>> model.predict([[-0.9], [0.0], [0.9]]).tolist(), model.neighboring_
     (['out', 'in', 'out'], 'replace_one')
+
+    Of a rare class scores say more than labels; its share is public here, and so is the threshold.
+
+    >>> y = np.where(X[:, 0] > 0.95, "rare", "common")
+    >>> model = PrivateAdditiveClassifier(loss="logistic", box=(-1.0, 1.0),
+    ...     classes=("common", "rare"), random_state=0).fit(X, y)
+    >>> found = model.predict_proba(X)[:, 1] > 0.025
+    >>> bool(found[y == "rare"].all()), bool(found[y == "common"].mean() < 0.5)
+    (True, True)
     """
 
     def __init__(
@@ -474,6 +514,7 @@ class PrivateAdditiveClassifier(
         box: Any = None,
         indicators: Any = (),
         classes: tuple[Any, ...] | None = None,
+        class_weight: Any = None,
         neighboring: Literal["replace_one"] = "replace_one",
         random_state: RandomState = None,
     ) -> None:
@@ -484,6 +525,7 @@ class PrivateAdditiveClassifier(
         self.box = box
         self.indicators = indicators
         self.classes = classes
+        self.class_weight = class_weight
         self.neighboring = neighboring
         self.random_state = random_state
 
@@ -515,6 +557,7 @@ class PrivateAdditiveClassifier(
             "delta": self.delta,
             "data_norm": norm,
             "classes": self.classes,
+            "class_weight": self.class_weight,
             "random_state": self.random_state,
         }
         fitted: Any

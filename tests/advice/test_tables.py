@@ -10,7 +10,7 @@ import pytest
 
 from dplit.advice.engine import Recommendation
 from dplit.advice.functions import recommend as recommend_answers
-from dplit.advice.tables import _LIMITS, ranked, recommend, strength
+from dplit.advice.tables import _KINDS, _LIMITS, ranked, recommend, strength
 from dplit.mechanisms import gaussian_sigma
 from dplit.tables.mechanisms import MECHANISMS
 
@@ -103,6 +103,51 @@ def test_more_records_or_budget_are_expected_to_err_less() -> None:
         assert larger.mean < errors[0].mean
 
 
+@pytest.mark.parametrize("stated", [CLASSES, {**CLASSES, "n_classes": 5}])
+@pytest.mark.parametrize("epsilon", [0.01, 0.3, 10.0])
+def test_expectations_follow_the_stated_balance(stated: dict[str, Any], epsilon: float) -> None:
+    """By hand from what was learnt; at the balance of the rule's own tables nothing changes.
+
+    Kills a gain that is more than a constant errs, and a strength of all records.
+    """
+    kind = _KINDS["classes" if "n_classes" not in stated else "many"]
+    plain = recommend(n=4000, epsilon=epsilon, **stated)
+    same = recommend(n=4000, epsilon=epsilon, majority=1.0 - kind.trivial, **stated)
+    assert same.name == plain.name
+    assert same.expected[1:] == pytest.approx(plain.expected[1:], rel=1e-12)
+    errors = []
+    for majority in (0.55, 0.8, 0.95, 0.999):
+        advice = recommend(n=4000, epsilon=epsilon, majority=majority, **stated)
+        constant = 1.0 - majority
+        s = constant / kind.trivial
+        reach = s * strength(4000, 9, epsilon, 1e-6)
+        share = s / (1.0 + math.exp(-kind.a - kind.b * math.log(reach)))
+        told = advice.expected
+        assert told.trivial == pytest.approx(constant)
+        assert told.best == pytest.approx(s * kind.best)
+        assert (advice.name is None) == (share < 0.05)
+        if share < 0.05:
+            assert told.mean == told.trivial
+            assert "scores may rank records all the same" in advice.reason
+        else:
+            assert told.mean == pytest.approx(constant - share * (constant - told.best))
+        assert 0.0 < told.best < told.mean <= told.trivial
+        errors.append(told.mean)
+    assert errors == sorted(errors, reverse=True)
+    assert advice.name is None  # of a class of one in a thousand
+    assert "majority beyond what was tried" in advice.reason
+    assert "majority" not in plain.tried
+
+
+def test_without_a_balance_no_word_changes() -> None:
+    """Kills a default that is a balance."""
+    advice = recommend(n=12_600, n_columns=11, epsilon=0.3, delta=1e-6, task="classification")
+    assert (
+        str(advice.expected)
+        == "share of wrong classes 0.22 +- 0.1 (a constant 0.48, the best 0.16)"
+    )
+
+
 def test_a_few_answers_are_the_chapters_matter() -> None:
     stated = {"n": 2000, "epsilon": 1.0, "delta": 1e-6, "n_questions": 1}
     ours = recommend(task="regression", n_columns=5, **stated)
@@ -121,6 +166,18 @@ WRONG: dict[str, dict[str, Any]] = {
     "n_classes must be None": {"n_classes": 2},
     "epsilon": {"epsilon": 0.0},
     "delta": {"delta": 0.5},
+    "majority must be None for regression": {"majority": 0.9},
+    "majority must be None with n_questions": {
+        "task": "classification",
+        "majority": 0.9,
+        "n_questions": 1,
+    },
+    "majority must be at least 1 / n_classes, 0.25": {
+        "task": "classification",
+        "n_classes": 4,
+        "majority": 0.2,
+    },
+    "majority must be in": {"task": "classification", "majority": 1.0},
 }
 
 

@@ -12,10 +12,14 @@ from typing import Any
 
 import mpmath
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
+from sklearn.base import clone
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.utils import get_tags
+from sklearn.utils.estimator_checks import check_transformer_preserve_dtypes
 from threadpoolctl import threadpool_limits
 
 from dplit import features
@@ -296,6 +300,38 @@ def test_gram_matrices_never_hold_more_than_a_block(monkeypatch: pytest.MonkeyPa
 
 
 # --- the transformer -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_map_follows_the_precision_of_its_records(kind: Any) -> None:
+    """As scikit-learn's transformers do, by its own check too; a stated one stays, whatever comes.
+
+    Kills doubles of single records, and single features in front of what is stated to be doubles.
+    """
+    X = stream(0, "features", "data", 9).normal(size=(30, 3))
+    ours = RandomFourierFeatures(8, kind=kind, random_state=1)
+    double = ours.fit_transform(X)
+    wide = 2 if kind == "complex" else 1
+    for told, records, size in (
+        (None, X.astype(np.float32), 4),
+        (None, X.astype(np.float16), 8),
+        (None, (10 * X).astype(int), 8),
+        (None, pd.DataFrame(X, dtype="float32"), 4),
+        ("float64", X.astype(np.float32), 8),
+        ("float32", X, 4),
+    ):
+        model = clone(ours).set_params(dtype=told)
+        Z = model.fit_transform(records)
+        assert Z.dtype.itemsize == size * wide
+        assert model.frequencies_.dtype == np.float64
+        np.testing.assert_array_equal(model.frequencies_, ours.frequencies_)
+    single = ours.fit(X).transform(X.astype(np.float32))  # each call by its own records
+    np.testing.assert_allclose(single, double, atol=2e-6)
+    assert single.dtype.itemsize == 4 * wide
+    np.testing.assert_array_equal(clone(ours).set_params(dtype="float64").fit_transform(X), double)
+    if kind != "complex":
+        check_transformer_preserve_dtypes("waves", clone(ours))
+        assert get_tags(ours).transformer_tags.preserves_dtype == ["float64", "float32"]
 
 
 @pytest.mark.parametrize("kind", KINDS)

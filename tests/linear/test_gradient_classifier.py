@@ -224,3 +224,37 @@ def test_the_module_names_what_its_schedule_uses() -> None:
     assert gradient_classifier._CLIPS[1] >= math.sqrt(0.5)
     zero = _softmax_loss_derivative(np.zeros((1, 5)), np.zeros(1))
     assert np.linalg.norm(zero) == pytest.approx(math.sqrt(0.8))
+
+
+def test_weights_of_classes_multiply_derivatives() -> None:
+    """By class or in their order; the noise is that without weights, and rare classes are found.
+
+    Kills weights of another class's records and a schedule that follows them.
+    """
+    X, y = _data(9000)
+    kept = (y != "c") | (np.cumsum(y == "c") < 500)
+    X, y = X[kept], y[kept]
+    told = {"c": 1.0, "a": 0.2, "b": 0.2}
+    plain = _model(epsilon=8.0, classes=("a", "b", "c")).fit(X, y)
+    model = _model(epsilon=8.0, classes=("a", "b", "c"), class_weight=told).fit(X, y)
+    listed = _model(epsilon=8.0, classes=("a", "b", "c"), class_weight=[0.2, 0.2, 1.0]).fit(X, y)
+    np.testing.assert_array_equal(model.coef_, listed.coef_)
+    assert (model.sigma_, model.privacy_statement_) == (plain.sigma_, plain.privacy_statement_)
+    found = [np.mean(one.predict(X[y == "c"]) == "c") for one in (plain, model)]
+    assert found[1] > found[0] + 0.05
+    weights = np.array([0.5, 0.0])
+    slopes = gradient_classifier._weighted(weights)(np.zeros((2, 2)), np.array([0.0, 1.0]))
+    np.testing.assert_array_equal(slopes, [[-0.25, 0.25], [0.0, 0.0]])
+
+
+def test_whatever_the_weights_no_record_moves_a_sum_by_more_than_the_clip() -> None:
+    """A weight of 2, planted past the refusal, is clipped as well; kills weights after the clip."""
+    rng = stream(0, "gradient-classifier", "data", 2)
+    X, y = rng.normal(size=(60, 3)), rng.integers(3, size=60)
+    for weight in (0.3, 1.0, 2.0):
+        derivative = gradient_classifier._weighted(np.full(60, weight))
+        slopes = derivative(10.0 * rng.normal(size=(60, 3)), y.astype(np.float64))
+        parts = [_Scored.of(X[k : k + 1]).gradient_sum(slopes[k : k + 1], 0.7) for k in range(60)]
+        sizes = [sum(Fraction(float(x)) ** 2 for x in part.ravel()) for part in parts]
+        assert max(sizes) <= Fraction(0.7) ** 2
+        assert max(sizes) > Fraction(0.6) ** 2

@@ -37,12 +37,13 @@ def _curvature(margins, loss):
     return np.where(np.abs(margins - 1) < H, 0.5 / H, 0.0)
 
 
-def _log_density(w, u, model, loss, factor=1.0):
+def _log_density(w, u, model, loss, factor=1.0, weights=1.0):
     """Logarithm of the density of the released weight on the line, from the noise it needs."""
+    c = np.broadcast_to(weights, u.shape)
     regularization, noise = model.regularization, model.noise * factor
     margins = np.multiply.outer(w, u)
-    b = -(_slope(margins, loss) @ u) - 2 * regularization * len(u) * w
-    jacobian = _curvature(margins, loss) @ u**2 + 2 * regularization * len(u)
+    b = -(_slope(margins, loss) @ (c * u)) - 2 * regularization * len(u) * w
+    jacobian = _curvature(margins, loss) @ (c * u**2) + 2 * regularization * len(u)
     if model.delta == 0:
         return math.log(noise / 2) - noise * np.abs(b) + np.log(jacobian)
     return norm.logpdf(b, scale=noise) + np.log(jacobian)
@@ -95,6 +96,40 @@ def test_pure_noise_is_needed():
     here, there = (_log_density(w, x, model, "huberised_hinge") for x in (u, v))
     ratio = here - there
     assert 0.98 <= np.abs(ratio).max() <= 1.0
+
+
+@pytest.mark.parametrize("loss", ["logistic", "huberised_hinge"])
+@pytest.mark.parametrize("delta", [0.0, 1e-4])
+def test_weights_of_at_most_one_keep_the_guarantee_and_larger_ones_break_it(loss, delta):
+    """Exact densities on the line, where the exchanged record may bring another weight.
+
+    Planted: one of 2 (of 4 for the logistic loss), which the noise does not cover; kills a noise
+    that would cover anything.
+    """
+
+    def hockey_stick(pair, weights, epsilon):
+        model = _released(pair[0], loss=loss, epsilon=epsilon, delta=delta, regularization=50.0)
+        reach = (40.0 / model.noise if delta == 0 else 12 * model.noise) / 100.0 + 0.04
+        w = np.linspace(-reach, reach, 40_001)
+        p, q = (
+            np.exp(_log_density(w, points, model, loss, weights=c))
+            for points, c in zip(pair, weights, strict=True)
+        )
+        assert np.trapezoid(p, w) == pytest.approx(1.0, abs=1e-3)
+        return np.trapezoid(np.maximum(p - math.exp(epsilon) * q, 0.0), w)
+
+    allowed = max(delta, 1e-9) * (1 + 1e-6)
+    for pair in list(_pairs())[:4]:
+        for c, other in ((0.3, 0.3), (1.0, 0.2), (0.0, 1.0)):
+            weights = np.full((2, len(pair[0])), 0.5)
+            weights[:, -1] = c, other
+            assert hockey_stick(pair, weights, 1.0) <= allowed
+            assert hockey_stick(pair[::-1], weights[::-1], 1.0) <= allowed
+    turned = np.array([1.0]), np.array([-1.0])
+    planted = 2.0 if loss == "huberised_hinge" else 4.0  # half the slope at the zero model
+    found = [hockey_stick(turned, np.full((2, 1), c), 1.0) for c in (1.0, planted)]
+    assert found[0] <= allowed
+    assert found[1] > max(1e-2, 10 * allowed)
 
 
 @pytest.mark.claim("erm-beyond-objective")
@@ -238,6 +273,32 @@ def test_with_a_huge_budget_it_is_the_minimiser():
     assert tight.noise == pytest.approx((0.1 * (1 - _SOLVER_SHARE) - 0.05) / 2)
 
 
+@pytest.mark.parametrize("loss", ["logistic", "huberised_hinge"])
+def test_weights_multiply_losses(loss):
+    """Against scikit-learn's weights, and zeros against records that are not there.
+
+    Kills weights of margins in the place of losses, and a Newton step without them.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    rng = stream(0, "objective-weights", "data")
+    X = rng.uniform(-1, 1, (300, 3)) / 2
+    y = np.where(X[:, 0] + 0.5 * rng.normal(size=300) > 0.3, 1, -1)
+    weights = np.where(y == 1, 1.0, 0.2)
+    options = {"epsilon": 1e9, "loss": loss, "regularization": 0.001}
+    weighted = _models(X, y, weights=weights, **options).coef
+    if loss == "logistic":
+        peer = LogisticRegression(C=1 / (2 * 0.001 * 300), fit_intercept=False, tol=1e-12)
+        peer.fit(X, y, sample_weight=weights)
+        np.testing.assert_allclose(weighted, peer.coef_[0], atol=1e-5)
+    assert np.abs(weighted - _models(X, y, **options).coef).max() > 0.05
+    ones = _models(X, y, weights=np.ones(300), **options).coef
+    np.testing.assert_array_equal(ones, _models(X, y, **options).coef)
+    half = np.arange(300) < 150
+    kept = _models(X * half[:, None], y, **options).coef
+    np.testing.assert_allclose(_models(X, y, weights=half * 1.0, **options).coef, kept, atol=1e-6)
+
+
 def test_labels_of_another_length_are_refused():
     with pytest.raises(ValueError, match="y must hold 2 labels -1 or"):
         _models([[1.0], [0.5]], [1])
@@ -359,6 +420,10 @@ def test_a_foreign_label_counts_as_minus_one():
         ({"regularization": 1e-300}, "regularization must be between 1e-100 and"),
         ({"smoothing": 1e-310, "loss": "huberised_hinge"}, "smoothing must be between 1e-50 and"),
         ({"delta": "x"}, "delta must be a real number"),
+        ({"weights": [1.0, 1.0 + 1e-9]}, "weights must be 2 numbers in .0, 1., got others"),
+        ({"weights": [-1e-9, 1.0]}, "weights must be 2 numbers in"),
+        ({"weights": [1.0]}, "weights must be 2 numbers in"),
+        ({"weights": [np.nan, 1.0]}, "weights must"),
     ],
 )
 def test_extremes_are_refused_before_a_draw(change, rule):

@@ -11,7 +11,9 @@ import pytest
 from scipy.special import expit
 from scipy.stats import kstest
 
-from dplit import ObjectivePerturbationClassifier
+from dplit import NoisyGradientClassifier, ObjectivePerturbationClassifier
+from dplit._base import noise_source
+from dplit._numerics.clipping import lowered
 from dplit.audit import ledger
 from dplit.linear import objective_classifier
 from dplit.linear.objective import (
@@ -223,3 +225,62 @@ def test_it_warns_of_noise_from_public_numbers_alone() -> None:
         for rows in (X[few], 0.0 * X[few]):
             with pytest.warns(UserWarning, match="the noise of .* as long as the longest"):
                 _model(**changes).fit(rows, y[few])
+
+
+WRONG_WEIGHTS = [
+    2.0,
+    "balanced",
+    (1.0,),
+    (1.0, 0.5, 0.2),
+    (1.0, 1.0 + 1e-12),
+    (-0.1, 1.0),
+    (math.nan, 1.0),
+    (0.0, 0.0),
+    ("1", "1"),
+    (True, True),
+    {"no": 1.0},
+    {"no": 1.0, "maybe": 0.5},
+    {"no": 1.0, "yes": 2.0},
+    {"no": 1.0, "yes": 0.5, "maybe": 0.5},
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG_WEIGHTS, ids=str)
+@pytest.mark.parametrize("make", [ObjectivePerturbationClassifier, NoisyGradientClassifier])
+def test_wrong_weights_of_classes_are_refused_before_a_draw(make: Any, wrong: Any) -> None:
+    """Planted among them: a weight of 2, which would lengthen gradients beyond the noise."""
+    X, y = _data(200)
+    model = make(data_norm=1.0, classes=("no", "yes"), class_weight=wrong)
+    with ledger() as book, pytest.raises(ValueError, match=r"class_weight must have a weight in"):
+        model.fit(X, y)
+    assert not len(book)
+
+
+@pytest.mark.parametrize("loss", ["huberised_hinge", "logistic"])
+def test_weights_of_classes_are_those_of_their_records(loss: str) -> None:
+    """By class and in their order, the mechanism with each record's weight; kills weights of the
+    other class. Noise and statement are those without weights.
+    """
+    X, y = _data(800)
+    rare = np.flatnonzero(y == "yes")[60:]
+    X, y = np.delete(X, rare, 0), np.delete(y, rare)
+    told = {"yes": 1.0, "no": 0.1}
+    stated = {"loss": loss, "classes": ("no", "yes"), "epsilon": 50.0}
+    model = _model(class_weight=told, **stated).fit(X, y)
+    listed = _model(class_weight=[0.1, 1.0], **stated).fit(X, y)
+    np.testing.assert_array_equal(model.coef_, listed.coef_)
+    plain = _model(**stated).fit(X, y)
+    assert (model.noise_, model.privacy_statement_) == (plain.noise_, plain.privacy_statement_)
+    found = [np.mean(one.predict(X[y == "yes"]) == "yes") for one in (plain, model)]
+    assert found[1] > found[0] + 0.1
+    by_hand = objective_perturbation(
+        plain._unit_rows(X),
+        np.where(y == "yes", 1.0, -1.0),
+        weights=np.where(y == "yes", 1.0, 0.1),
+        epsilon=50.0,
+        data_norm=1.0,
+        regularization=model.regularization_,
+        loss=loss,
+        rng=noise_source(0),
+    )
+    np.testing.assert_allclose(model.coef_, lowered(by_hand.coef)[0], rtol=1e-9)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
-from dplit import audit
+from dplit import NoisyGradientRegressor, PrivateAdditiveRegressor, audit
 from dplit._numerics.exact import gram_rounding
 from dplit.linear import _descent as linear_descent
 from dplit.linear import _moments as linear_moments
@@ -442,13 +442,17 @@ def test_default_steps_follow_public_numbers_alone() -> None:
 
 
 def test_default_clipping_grows_where_the_budget_allows_800_steps() -> None:
-    """From 0.1 to 0.5, whether the steps are given or not; a private number is not read."""
-    clips = [Descent(**BOUNDS)._schedule(n, 4)[0] for n in (10, 300, 10**3, 10**6)]
+    """From 0.1 to 0.5, whether the steps are given or not; and where 1000 steps leave something, up
+    to 2. A private number is not read.
+    """
+    clips = [Descent(**BOUNDS)._schedule(n, 4)[0] for n in (10, 300, 10**3, 10**6, 5500, 12_000)]
     assert clips[:2] == [0.1, 0.1]
-    assert 0.1 < clips[2] < clips[3] == 0.5
+    assert 0.1 < clips[2] < 0.5 == clips[4]
+    assert 0.5 < clips[5] < clips[3] == 2.0
+    assert Descent(steps=7, **BOUNDS)._schedule(10**6, 4)[0] == 0.5
     assert Descent(**BOUNDS)._schedule(1000, 4)[1] == pytest.approx(800, abs=1)
     assert Descent(steps=7, **BOUNDS)._schedule(1000, 4) == (clips[2], 7)
-    assert Descent(epsilon=1e3, **BOUNDS)._schedule(300, 4) == (0.5, 1000)
+    assert Descent(epsilon=1e3, **BOUNDS)._schedule(300, 4) == (2.0, 1000)
     told = Descent(neighboring="add_remove", public_size=500, **BOUNDS)
     assert told._schedule(10**6, 4)[0] == pytest.approx(clips[2])
 
@@ -511,3 +515,19 @@ def test_bad_data_is_named_by_both_functions(X: Any, y: Any, error: Any, message
         linear_descent.noisy_gradient_descent(
             X, y, epsilon=1.0, delta=1e-5, clip=1.0, steps=2, learning_rate=1.0, rng=rng
         )
+
+
+@pytest.mark.parametrize("estimator", [NoisyGradientRegressor, PrivateAdditiveRegressor])
+def test_an_ample_budget_learns_the_mean_of_a_skewed_label(estimator: Any) -> None:
+    """At epsilon 1e6 noise is below 1e-5, so that only clipping is left. Of labels of mean 2.9
+    between 0 and 20 a clip of a quarter of the range took a tenth; their standard error is .03,
+    and it is the same labels here. Kills a clip that no budget lifts.
+    """
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (20_000, 2))
+    y = np.minimum(np.exp(0.6 + 0.5 * X[:, 0] + 0.9 * rng.normal(size=20_000)), 20.0)
+    given: dict[str, Any] = {"data_norm": 2.0**0.5}
+    if estimator is PrivateAdditiveRegressor:
+        given = {"box": (-1.0, 1.0)}
+    model = estimator(epsilon=1e6, delta=1e-6, bounds=(0.0, 20.0), random_state=0, **given)
+    assert abs(np.mean(model.fit(X, y).predict(X)) - y.mean()) < 0.005

@@ -221,6 +221,146 @@ def test_two_classes_are_learnt_by_all() -> None:
     assert found.odd == {"class": np.mean(np.array(columns()["class"]) == "middle")}
 
 
+def _area_by_hand(score: Any, second: Any) -> float:
+    """Share of pairs of which the score puts the second class first; equal ones count half."""
+    gaps = np.subtract.outer(score[second], score[~second])
+    return float(np.mean((gaps > 0) + 0.5 * (gaps == 0)))
+
+
+def _refitted(name: str, classes: tuple[str, ...], **settings: Any) -> tuple[Any, Any, Any]:
+    """Return the model of the first budget and split, with what this split holds out."""
+    table = columns()
+    told: dict[str, Any] = {"bounds": BOUNDS, "categories": SIDES, "ignore": ["y"], "fill": None}
+    facts = state_facts(list(table), target="class", classes=classes, **told)
+    problem = load_problem(table, facts)
+    order = np.random.default_rng(0).permutation(400)
+    train, test = (
+        part[slice(None) if problem.known is None else problem.known[part]]
+        for part in (order[:280], order[280:])
+    )
+    model, _ = mechanism(name, "classification").fit(
+        problem,
+        rows=train,
+        epsilon=0.3,
+        delta=1e-6,
+        random_state=stream(0, f"explore-{name}", "noise", 0),
+        settings=settings,
+    )
+    return model, problem.X[test], np.asarray(table["class"])[test]
+
+
+@pytest.mark.parametrize("classes", [("low", "high"), ("high", "low"), ("low", "middle", "high")])
+def test_balanced_accuracy_and_area_are_those_by_hand(classes: tuple[str, ...]) -> None:
+    """From every pair of held-out records; classes in an order that is not the alphabet's too.
+
+    Kills an area of the other class or of predictions, a mean that counts records, and a rival's
+    score in another order of classes.
+    """
+    settings = {"additive": {"loss": "logistic"}}
+    found = classification(classes, epsilons=(0.3,), settings=settings)
+    for name, told in (("additive", {"loss": "logistic"}), ("noisy_gradient", {})):
+        model, X, y = _refitted(name, classes, **told)
+        shares = [np.mean(model.predict(X[y == one]) == one) for one in classes]
+        balanced = found.beside["balanced accuracy"].scores[name]
+        assert balanced[0, 0] == pytest.approx(np.mean(shares), rel=1e-12)
+        if len(classes) == 2:
+            area = _area_by_hand(model.decision_function(X), y == classes[1])
+        else:
+            chances = model.predict_proba(X).T
+            areas = [_area_by_hand(p, y == one) for p, one in zip(chances, classes, strict=True)]
+            area = float(np.mean(areas))
+        assert found.beside["AUC"].scores[name][0, 0] == pytest.approx(area, rel=1e-12)
+    assert found.beside["AUC"].trivial[0] == 0.5
+    assert found.beside["balanced accuracy"].trivial[0] == pytest.approx(1 / len(classes))
+    least = 0.95 if len(classes) == 2 else 0.8  # by rivals that learn, whatever the order
+    assert all(v[0] > least for v in found.beside["AUC"].not_private.values())
+    assert set(found.beside) == {"balanced accuracy", "AUC"}
+
+
+def test_every_measure_is_shown(three: Exploration, found: Exploration) -> None:
+    """As a table, on a page and as a panel; a regression has one. Kills a view that leaves one
+    out, and a table whose cells are another measure's.
+    """
+    for view in (str(three), three._repr_html_()):
+        for measure, told in (
+            ("AUC", three.beside["AUC"]),
+            ("balanced accuracy", three.beside["balanced accuracy"]),
+        ):
+            after = view[view.index(measure) :]
+            for values in told.scores.values():
+                assert f"{values[0, 1]:.3f}" in after
+        assert view.index("accuracy") < view.index("balanced accuracy") < view.index("AUC")
+        assert view.count("*") >= 3 * len(three.epsilons)
+        assert view.count("whoever sees it has received a release of the table") == 1
+    panels = three.plot().axes
+    assert [axes.get_ylabel() for axes in panels] == ["accuracy", "balanced accuracy", "AUC"]
+    assert len(found.plot().axes) == 1
+    assert found.beside == {}
+
+
+@pytest.mark.usefixtures("quick")
+def test_settings_replace_defaults_and_are_told() -> None:
+    """Kills settings that reach another mechanism, or none; wrong ones are refused."""
+    plain = classification(("low", "high"))
+    set_to = classification(("low", "high"), settings={"noisy_gradient": {"steps": 3}})
+    assert not np.array_equal(set_to.scores["noisy_gradient"], plain.scores["noisy_gradient"])
+    assert "noisy_gradient is fitted with steps=3." in str(set_to)
+    assert "is fitted with" not in str(plain)
+    with pytest.raises(ValueError, match="settings must be by the name of a mechanism, noisy_gra"):
+        classification(("low", "high"), settings={"lloyd": {}})
+    with pytest.raises(ValueError, match="settings of noisy_gradient must be among"):
+        classification(("low", "high"), settings={"noisy_gradient": {"loss": "logistic"}})
+
+
+@pytest.mark.usefixtures("quick")
+def test_nothing_has_a_star_where_nothing_is_worth_a_release() -> None:
+    """Kills a star beside advice that names nothing; the control has a budget."""
+    found = regression(columns(60), epsilons=(0.01, 1e4), n_splits=1)
+    assert found.advice[0].estimator is None
+    assert found.recommended[0] is None
+    assert found.recommended[1] in found.scores
+    for view in (str(found), found._repr_html_()):
+        assert "Nothing is worth a release at epsilon 0.01: see advice." in view
+        marked = re.findall(r"[\d.]+\*", view)
+        assert marked == [f"{found.scores[found.recommended[1]][0, 1]:.3f}*"]
+    (axes,) = found.plot().axes
+    circles = [
+        x for line in axes.get_lines() if line.get_markersize() == 11 for x in line.get_xdata()
+    ]
+    assert circles == [1e4]
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_stated_majority_is_told_to_the_rule() -> None:
+    """And to nothing else; what the text calls safe has it. Kills one that is counted."""
+    plain = classification(("low", "high"), epsilons=(1.0,))
+    found = classification(("low", "high"), epsilons=(1.0,), majority=0.98)
+    assert plain.recommended[0] is not None
+    assert found.recommended == (None,)
+    assert found.advice[0].expected.trivial == pytest.approx(0.02)
+    assert "majority=0.98, epsilon=1" in str(found)
+    assert "*" not in str(found).replace("* recommended", "")
+    for name, values in plain.scores.items():
+        assert np.array_equal(values, found.scores[name])
+    with pytest.raises(ValueError, match=r"majority must be at least 1 / n_classes, 0\.5, got"):
+        classification(("low", "high"), majority=0.4)
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_split_of_one_class_has_no_area() -> None:
+    """It is told as no number, and means leave it out; kills an area of 0 or a warning."""
+    table = columns(40) | {"class": ["low"] * 39 + ["high"]}
+    found = classification(("low", "high"), table=table, n_splits=6)
+    areas = found.beside["AUC"].trivial
+    assert 0 < np.isnan(areas).sum() < 6
+    assert set(areas[np.isfinite(areas)]) == {0.5}
+    assert "nan" not in str(found)
+    one = classification(("low", "high"), table=table | {"class": ["low"] * 40})
+    assert np.isnan(one.beside["AUC"].scores["noisy_gradient"]).all()
+    assert "nan" in str(one)
+    one.plot()
+
+
 def test_a_mechanism_for_two_classes_refuses_three() -> None:
     told: dict[str, Any] = {"bounds": {"x": (0, 1)}, "classes": ("a", "b", "c")}
     told |= dict.fromkeys(("categories", "fill", "ignore"))

@@ -215,7 +215,108 @@ def test_what_is_loaded_predicts_what_was_fitted(tmp_path: Path, m: TableMechani
     columns = {name: [row[name] for row in rows] for name in rows[0]}
     for kept in (columns, pandas.DataFrame(columns)):  # a table whose names were read as rows
         assert np.array_equal(loaded.predict(kept), model.predict(X))
+    assert np.array_equal(loaded.predict(path), model.predict(X))
     assert loaded.card["epsilon"] == 0.5
+
+
+CLASSIFIERS = [m for m in READERS if m.task == "classification"]
+#: Those of which probabilities are a logistic model's, with what makes them so.
+LOGISTIC: dict[str, dict[str, Any]] = {
+    "additive": {"loss": "logistic"},
+    "objective_perturbation": {"loss": "logistic"},
+    "noisy_gradient": {},
+}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # so few records drown in the noise
+@pytest.mark.parametrize("m", CLASSIFIERS, ids=lambda m: m.name)
+def test_a_released_classifier_has_scores_and_a_threshold(
+    tmp_path: Path, m: TableMechanism
+) -> None:
+    """Bit for bit from the file, by rows, columns and path; a prediction by hand at a threshold.
+
+    Kills a threshold of another sign or side, one that predictions at the default would differ by,
+    and probabilities of a loss that models none.
+    """
+    path = table(tmp_path / "a.csv", 60, NASTY[0])
+    model, X = fitted(m, path)
+    loaded = load_model(released(tmp_path / "r", m, path, 5))
+    scores = model.decision_function(X)
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    for told in (iter(rows), columns, pandas.DataFrame(columns), path, str(path)):
+        assert np.array_equal(loaded.decision_function(told), scores)
+    at = float(np.sort(scores)[17])
+    by_hand = np.where(scores > at, "yes", "no")
+    assert 0 < np.sum(by_hand == "yes") <= 42
+    assert np.array_equal(loaded.predict(rows, threshold=at), by_hand)
+    assert np.array_equal(loaded.predict_file(path, threshold=at), by_hand)
+    assert np.array_equal(loaded.predict(rows, threshold=0), loaded.predict(rows))
+    for wrong in (np.nan, np.inf, "0", True):
+        with pytest.raises((TypeError, ValueError), match="threshold must"):
+            loaded.predict(rows, threshold=wrong)
+    if m.name == "noisy_gradient":
+        assert np.array_equal(loaded.predict_proba(rows), model.predict_proba(X))
+        return
+    with pytest.raises(TypeError, match=r"needs a classifier of the logistic loss .* got \w+ of"):
+        loaded.predict_proba(rows)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # so few records drown in the noise
+@pytest.mark.parametrize("name", LOGISTIC)
+def test_probabilities_are_those_of_a_logistic_model(tmp_path: Path, name: str) -> None:
+    """The logistic function of the score, from the file; kills columns in another order."""
+    m, path = mechanism(name, "classification"), table(tmp_path / "a.csv", 60)
+    loaded = load_model(released(tmp_path / "r", m, path, 5, settings=LOGISTIC[name]))
+    told = loaded.predict_proba(path)
+    scores = loaded.decision_function(path)
+    assert told.shape == (60, 2)
+    np.testing.assert_allclose(told[:, 1], 1 / (1 + np.exp(-scores)), rtol=1e-9)
+    np.testing.assert_allclose(told.sum(axis=1), 1.0, rtol=1e-12)
+    third = float(np.log(0.3 / 0.7))
+    assert np.array_equal(loaded.predict(path, threshold=third) == "yes", told[:, 1] > 0.3)
+    assert loaded.estimator.classes_.tolist() == ["no", "yes"]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # so few records drown in the noise
+@pytest.mark.parametrize("name", ["additive", "objective_perturbation", "noisy_gradient"])
+@pytest.mark.parametrize("classes", [("no", "yes"), (0, 1)])
+def test_settings_of_a_rare_class_survive_the_file(
+    tmp_path: Path, name: str, classes: tuple[Any, Any]
+) -> None:
+    """Weights by class in JSON, whose names are texts; kills an estimator that is restored with
+    other weights, and one that has none.
+    """
+    held = list(csv.reader(table(tmp_path / "a.csv", 60).read_text().splitlines()))[1:]
+    columns: dict[str, Any] = dict(zip(HEADER, map(list, zip(*held, strict=True)), strict=True))
+    columns["ill"] = [classes[one == "yes"] for one in columns["ill"]]
+    facts = state_facts(HEADER, bounds=RANGES, **STATED["classification"] | {"classes": classes})
+    told = json.dumps(dict(zip(map(str, classes), (0.25, 1.0), strict=True)))
+    settings = check_request(facts, name, f'{{"class_weight": {told}}}')
+    budget: dict[str, Any] = {"epsilon": 5.0, "delta": 1e-5, "random_state": 5}
+    problem = load_problem(columns, facts)
+    release_problem(problem, facts, name, tmp_path / "r", settings=settings, **budget)
+    loaded = load_model(tmp_path / "r")
+    assert loaded.estimator.class_weight == [0.25, 1.0]
+    assert loaded.differs_from_releases() == ()
+    plain, _ = mechanism(name, "classification").fit(problem, **budget)
+    assert not np.array_equal(plain.coef_, loaded.estimator.coef_)
+    for wrong in ('{"no": 2.0, "yes": 1.0}', '{"maybe": 1.0}', '"balanced"'):
+        with pytest.raises(ValueError, match="class_weight must have a weight in"):
+            check_request(facts, name, f'{{"class_weight": {wrong}}}')
+
+
+def test_what_has_no_classes_has_no_scores(tmp_path: Path) -> None:
+    path = table(tmp_path / "a.csv", 60)
+    for m in (mechanism("noisy_gradient", "regression"), mechanism("lloyd", "clustering")):
+        loaded = load_model(released(tmp_path / m.task, m, path, 5))
+        with pytest.raises(TypeError, match="decision_function needs a classifier, which has"):
+            loaded.decision_function(path)
+        with pytest.raises(TypeError, match="predict_proba needs a classifier"):
+            loaded.predict_proba(path)
+        with pytest.raises(ValueError, match="but for two classes, got a model of no classes"):
+            loaded.predict(path, threshold=0.0)
 
 
 def test_noise_comes_from_the_system_and_a_seed_is_told(tmp_path: Path) -> None:
@@ -371,6 +472,13 @@ def test_a_release_of_three_classes_predicts_and_draws_each(tmp_path: Path) -> N
         predicted = model.predict(problem.X)
         assert np.array_equal(load_model(tmp_path / name).predict_file(path), predicted)
         assert len(np.unique(predicted)) > 1
+        loaded = load_model(tmp_path / name)
+        scores, told = model.decision_function(problem.X), model.predict_proba(problem.X)
+        # the same weights in another order of memory: sums of some twenty terms round otherwise
+        np.testing.assert_allclose(loaded.decision_function(path), scores, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(loaded.predict_proba(path), told, rtol=0, atol=1e-12)
+        with pytest.raises(ValueError, match="but for two classes, got a model of 3 classes"):
+            loaded.predict("no such file", threshold=0.0)
     page = (tmp_path / "additive" / "card.html").read_text()
     assert all(f">{label}</text>" in page for label in ("no", "yes", "perhaps"))
     with pytest.raises(ValueError, match="classes must be two for margin"):

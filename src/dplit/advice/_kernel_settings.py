@@ -84,7 +84,9 @@ def configure(name: str, facts: KernelFacts) -> Any:
         model = SufficientStatisticsRegressor(neighboring="replace_one", **told)
     if line:
         return model
-    return make_pipeline(RandomFourierFeatures(2 * count, gamma=gamma, kind="cos_sin"), model)
+    return make_pipeline(
+        RandomFourierFeatures(2 * count, gamma=gamma, kind="cos_sin", dtype="float64"), model
+    )
 
 
 def told_of(facts: KernelFacts) -> dict[str, Any]:

@@ -298,8 +298,10 @@ class RandomFourierFeatures(
         1) or ``exp(i <w, x>) / sqrt(N)``.
     normalize : bool, default=True
         With False the factor in front is left out.
-    dtype : {"float64", "float32"}, default="float64"
-        Precision of the map (``"float32"`` with ``kind="complex"`` gives complex64).
+    dtype : {"float64", "float32"} or None, default=None
+        Precision of the map (``"float32"`` with ``kind="complex"`` gives complex64). None follows
+        the records that are mapped, as scikit-learn's transformers do: float32 gives float32, all
+        else float64. Private estimators clip what a map gives them, in either precision.
     random_state : int, Generator, RandomState or None, default=None
         Source of frequencies and phases. They are public randomness: knowing them does no harm to
         privacy, but they must never come from the stream of the privacy noise. ``clone`` copies a
@@ -342,7 +344,7 @@ class RandomFourierFeatures(
         gamma: float = 1.0,
         kind: Kind = "phased_cosine",
         normalize: bool = True,
-        dtype: Literal["float64", "float32"] = "float64",
+        dtype: Literal["float64", "float32"] | None = None,
         random_state: RandomState = None,
         n_jobs: int | None = 1,
     ) -> None:
@@ -370,12 +372,13 @@ class RandomFourierFeatures(
         """
         count = check_integer("n_components", self.n_components)
         check_choice("kind", self.kind, get_args(Kind))
-        check_choice("dtype", self.dtype, ("float32", "float64"))
+        if self.dtype is not None:
+            check_choice("dtype", self.dtype, ("float32", "float64"))
         if self.kind == "cos_sin" and count % 2:
             raise ValueError(
                 f"n_components must be even for cos_sin, got n_components={self.n_components!r}"
             )
-        records = validated(self, X, dtype=self.dtype)
+        records = validated(self, X, dtype=_precisions(self.dtype))
         (rng,) = spawn_generators(self.random_state, 1)
         drawn = count // 2 if self.kind == "cos_sin" else count
         self.frequencies_ = random_frequencies(records.shape[1], drawn, gamma=self.gamma, rng=rng)
@@ -395,17 +398,23 @@ class RandomFourierFeatures(
 
         Returns
         -------
-        ndarray of shape (n_samples, n_components), in the precision of ``dtype``
+        ndarray of shape (n_samples, n_components)
+            In the precision of ``dtype``, or of ``X``.
         """
         check_is_fitted(self)
         kind, normalize, dtype = self._how
-        records = validated(self, X, dtype=dtype, reset=False)
+        records = validated(self, X, dtype=_precisions(dtype), reset=False)
         phases = self.phases_ if kind == "phased_cosine" else None
         plan = Plan.make(records, self.frequencies_, phases, kind=kind, normalize=normalize)
         return fill(plan, self.n_jobs)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        real = self.kind != "complex" and self.dtype == "float64"
-        tags.transformer_tags.preserves_dtype = ["float64"] if real else []
+        kept = {None: ["float64", "float32"], "float64": ["float64"]}.get(self.dtype, [])
+        tags.transformer_tags.preserves_dtype = kept if self.kind != "complex" else []
         return tags
+
+
+def _precisions(dtype: str | None) -> Any:
+    """Return what records may be of; the first is what all others become."""
+    return [np.float64, np.float32] if dtype is None else dtype

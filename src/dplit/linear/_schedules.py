@@ -23,10 +23,15 @@ def paced(time: float, *, rate: float) -> tuple[int, float, float]:
     >>> steps, length, round(momentum, 6)
     (300, 1.8, 0.9)
     """
-    time = min(time, rate * (MOST_STEPS / 4) ** 2)
+    time = min(time, longest_time(rate))
     steps = min(max(math.ceil(time / rate), 1), MOST_STEPS)
     length = min(time / steps, rate)
     return steps, length, max(1.0 - length * steps / time, 0.0)
+
+
+def longest_time(rate: float) -> float:
+    """Return the longest time that `paced` gives to a descent with steps of length ``rate``."""
+    return rate * (MOST_STEPS / 4) ** 2
 
 
 def descent_schedule(
@@ -37,6 +42,8 @@ def descent_schedule(
     spread: NDArray[np.float64],
     clips: tuple[float, float],
     ample: float,
+    longest: float = math.inf,
+    most: float = 0.0,
 ) -> tuple[float, float]:
     r"""Clipping norm C and time (steps times rate) of a noisy descent, from public numbers.
 
@@ -54,6 +61,9 @@ def descent_schedule(
     clips : tuple of float
         Least and largest C; between them that one is taken whose time is ``ample``.
     ample : float
+    longest, most : float, default=inf and 0.0
+        Longest time that is worth its steps. What a budget has left beyond it goes into a C up to
+        ``most``: clipped slacks pull predictions of a skewed label towards its median.
 
     Returns
     -------
@@ -79,6 +89,7 @@ def descent_schedule(
 
     reach = length * n_records / noise  # clipping norm times time, over all reached coordinates
     clip = min(max(reach / reached(ample), clips[0]), clips[1])
+    clip = max(clip, min(reach / reached(longest), most) if most else 0.0)
     low, high = 0.0, 1.0
     while reached(high) < reach / clip and high < 1e15:
         high *= 2.0

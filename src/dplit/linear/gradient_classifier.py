@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -21,6 +22,7 @@ from dplit._checks import (
     quiet,
     warn_of_noise,
 )
+from dplit._labels import record_weights, stated_weights
 from dplit._numerics.clipping import clip_rows, lifted, lowered, silenced
 from dplit._records import classified_records, fitted_records
 from dplit._statements import state_guarantee
@@ -66,6 +68,15 @@ def _softmax_loss_derivative(scores: NDArray[Any], y: NDArray[Any]) -> NDArray[A
     return slopes
 
 
+def _weighted(
+    weights: NDArray[np.float64] | None,
+) -> Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]:
+    """Return the derivative of log-losses that are multiplied by weights (n,), if any."""
+    if weights is None:
+        return _softmax_loss_derivative
+    return lambda scores, y: weights[:, None] * _softmax_loss_derivative(scores, y)
+
+
 class NoisyGradientClassifier(
     ClassifierMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
@@ -96,6 +107,10 @@ class NoisyGradientClassifier(
         All labels, in their order. Where they are given nothing is learnt from ``y``: a record
         with another label, or without one, contributes nothing. None takes them from the data, and
         then they are **assumed public**.
+    class_weight : mapping or sequence of float, or None, default=None
+        Public weight of each class in [0, 1], by class or in the order of ``classes``, by which the
+        losses of its records are multiplied; None is 1 for all. Classes of
+        public shares :math:`\pi_k` count alike with :math:`\min_j\pi_j/\pi_k`.
     random_state : int, Generator, RandomState or None, default=None
         Source of the noise. None takes entropy from the operating system; anything else is for
         reproduction and voids the privacy guarantee. ``clone`` copies a generator together with
@@ -130,6 +145,10 @@ class NoisyGradientClassifier(
     as :func:`~dplit.linear._descent.noisy_gradient_descent` says. New records are clipped as those
     of the training were.
 
+    A weight of a class multiplies p - e_y, before the gradient is clipped: whatever the weights, no
+    record moves a sum by more than the clip, for which the noise is made. None above 1 is taken, so
+    that weights lengthen no gradient either.
+
     Default schedule: that of :class:`~dplit.additive.PrivateAdditiveRegressor` for a model of
     length 64, with a curvature of 1/(2 k) in each of d (k - 1) coordinates for k classes. The noise
     is exact (:mod:`dplit.mechanisms`).
@@ -163,6 +182,7 @@ class NoisyGradientClassifier(
         public_size: int | None = None,
         fit_intercept: bool = True,
         classes: tuple[Any, ...] | None = None,
+        class_weight: Any = None,
         random_state: RandomState = None,
     ) -> None:
         self.epsilon = epsilon
@@ -175,6 +195,7 @@ class NoisyGradientClassifier(
         self.public_size = public_size
         self.fit_intercept = fit_intercept
         self.classes = classes
+        self.class_weight = class_weight
         self.random_state = random_state
 
     @whole
@@ -206,6 +227,7 @@ class NoisyGradientClassifier(
         """Fit, on the schedule of public eigenvalues of the rows' second moments if any."""
         norm = stated_norm(self.data_norm)
         self.classes_, self.data_norm_ = classes, norm
+        weights = record_weights(stated_weights(self.class_weight, classes), places)
         unit = clip_rows(records, norm) / norm
         if check_flag("fit_intercept", self.fit_intercept):
             unit = lifted(unit)
@@ -217,7 +239,7 @@ class NoisyGradientClassifier(
             self._schedule(len(unit), k, spread),
             epsilon=self.epsilon,
             delta=self.delta,
-            derivative=_softmax_loss_derivative,
+            derivative=_weighted(weights),
             n_scores=k,
             rng=noise_source(self.random_state),
         )

@@ -247,13 +247,19 @@ class _Problem:
     penalty: float
     loss: str
     h: float
+    weights: NDArray[np.float64] | None = None
+
+    def losses(self, w: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+        """Return values and first and second derivatives of the weighted losses."""
+        found = loss_slopes(self.U @ w, self.loss, self.h)
+        return found if self.weights is None else tuple(self.weights * part for part in found)
 
     def value(self, w: NDArray[np.float64]) -> float:
-        terms = loss_slopes(self.U @ w, self.loss, self.h)[0].sum()
+        terms = self.losses(w)[0].sum()
         return float(terms + 0.5 * self.penalty * w @ w + self.b @ w)
 
     def gradient(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
-        first = loss_slopes(self.U @ w, self.loss, self.h)[1]
+        first = self.losses(w)[1]
         return np.asarray(self.U.T @ first + self.penalty * w + self.b)
 
     def newton(self, goal: float) -> NDArray[np.float64]:
@@ -263,7 +269,7 @@ class _Problem:
             gradient = self.gradient(w)
             if float(np.linalg.norm(gradient)) <= 0.01 * goal:
                 break
-            second = loss_slopes(self.U @ w, self.loss, self.h)[2]
+            second = self.losses(w)[2]
             hessian = (self.U * second[:, None]).T @ self.U
             hessian.flat[:: len(w) + 1] += self.penalty
             step = cho_solve(cho_factor(hessian, check_finite=False), gradient, check_finite=False)
@@ -349,6 +355,14 @@ def _minimise(problem: _Problem, *, r: float, smoothness: float, distance: float
         )
 
 
+def _checked_weights(weights: ArrayLike, n: int) -> NDArray[np.float64]:
+    """Return n weights of which none is below 0 or above 1."""
+    factors = check_real_array("weights", weights, 1)
+    if factors.shape != (n,) or not ((factors >= 0.0) & (factors <= 1.0)).all():
+        raise ValueError(f"weights must be {n} numbers in [0, 1], got others")
+    return factors
+
+
 def _event(epsilon: float, delta: float) -> Callable[[float], float]:
     """Return what an (epsilon, delta)-private event says of its epsilon at any other delta."""
     return lambda asked: epsilon if asked >= delta else math.inf
@@ -365,6 +379,7 @@ def objective_perturbation(
     regularization: float,
     loss: SmoothLoss = "logistic",
     smoothing: float = 0.5,
+    weights: ArrayLike | None = None,
     rng: np.random.Generator | None = None,
 ) -> PerturbedObjective:
     r"""Private linear classifier: the minimiser of a risk with a random linear term.
@@ -388,6 +403,9 @@ def objective_perturbation(
         Convex with slopes in [-1, 0] and a bounded second derivative; the hinge has none.
     smoothing : float, default=0.5
         Half width of the quadratic part of the huberised hinge, positive.
+    weights : array_like of shape (n_samples,) or None, default=None
+        Factors of the losses in [0, 1], each made of its record alone, such as of its label, and of
+        what is public.
     rng : numpy.random.Generator or None, default=None
         None: bits of the operating system. A generator is a replay, which voids the guarantee.
 
@@ -406,6 +424,11 @@ def objective_perturbation(
     mechanism's; it grows as the penalty falls, and at 1e5 records, 50 columns, ``epsilon = 10`` and
     a penalty of 3e-6 it is the larger of the two. The distance holds unless the linear term is
     longer than all but a share 1e-30 of its draws.
+
+    A weight c in [0, 1] changes no condition: they ask that slopes lie in [-1, 0] and second
+    derivatives in [0, :math:`\ell''_{\max}`], and those of :math:`c\ell` do. A replaced record may
+    bring another weight: a and a' of :func:`objective_noise` are then products of slopes and
+    weights, each in [0, 1] still. With weights up to 2 they would not be, and the noise too small.
 
     References
     ----------
@@ -426,6 +449,7 @@ def objective_perturbation(
     if labels.shape != (len(rows),):
         raise ValueError(f"y must hold {len(rows)} labels -1 or +1, got shape {labels.shape}")
     (n, d), h = rows.shape, check_scale("smoothing", smoothing)
+    factors = None if weights is None else _checked_weights(weights, n)
     least = smallest_regularization(
         n_records=n, epsilon=epsilon, data_norm=r, loss=loss, smoothing=h
     )
@@ -457,7 +481,9 @@ def objective_perturbation(
         largest=_largest_noise(noise, delta, d),
         step=_linear_step(noise, delta, d),
     )
-    problem = _Problem(rows * np.where(labels == 1, 1.0, -1.0)[:, None], b, penalty, loss, h)
+    problem = _Problem(
+        rows * np.where(labels == 1, 1.0, -1.0)[:, None], b, penalty, loss, h, factors
+    )
     coef = _minimise(problem, r=r, smoothness=smoothness, distance=distance)
     coef = GammaNorm(round_down(Fraction(hidden) / (2 * Fraction(distance)))).add(
         coef,

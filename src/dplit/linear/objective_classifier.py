@@ -21,6 +21,7 @@ from dplit._checks import (
     quiet,
     warn_of_noise,
 )
+from dplit._labels import record_weights, stated_weights
 from dplit._numerics.clipping import clip_rows, lifted, lowered, silenced
 from dplit._predictors import ClippedLinearClassifier, signs_of
 from dplit._records import classified_records
@@ -146,6 +147,10 @@ class ObjectivePerturbationClassifier(ClippedLinearClassifier):
         The two labels, the first for negative scores. Where they are given nothing is learnt from
         ``y``: it may hold one class only, and a record with another label, or without one,
         contributes nothing. None takes them from the data, and then they are **assumed public**.
+    class_weight : mapping or sequence of float, or None, default=None
+        Public weight of each class in [0, 1], by class or in the order of ``classes``, by which the
+        losses of its records are multiplied; None is 1 for all. Classes of public shares
+        :math:`\pi_k` count alike with :math:`\min_j\pi_j/\pi_k`. No noise changes, see the notes.
     neighboring : {"replace_one"}, default="replace_one"
         The number of records enters penalty and noise and is public.
     random_state : int, Generator, RandomState or None, default=None
@@ -185,6 +190,10 @@ class ObjectivePerturbationClassifier(ClippedLinearClassifier):
     That the minimiser is found up to an error only is paid for with a thousandth of epsilon. The
     noise is exact (:mod:`dplit.mechanisms`).
 
+    With weights the mean loss is :math:`n^{-1}\sum_i c_{y_i}\ell(\cdot)`. As c is at most 1, slopes
+    and second derivatives stay within the bounds of the loss, from which alone the noise follows
+    (:func:`~dplit.linear.objective.objective_perturbation`); larger ones are refused.
+
     References
     ----------
     Chaudhuri, Monteleoni and Sarwate, JMLR 12 (2011), Algorithm 2; Kifer, Smith and Thakurta,
@@ -198,6 +207,15 @@ class ObjectivePerturbationClassifier(ClippedLinearClassifier):
     >>> model = model.fit(X, np.where(X[:, 0] > 0.25, "high", "low"))
     >>> model.predict([[-0.5], [0.75]]).tolist(), model.neighboring_
     (['low', 'high'], 'replace_one')
+
+    One of twenty records is of the rare class, which is public; by weight it is half of them.
+
+    >>> y = np.where(X[:, 0] > 0.9, "rare", "common")
+    >>> told = {"data_norm": 1.0, "classes": ("common", "rare"), "random_state": 0}
+    >>> plain = ObjectivePerturbationClassifier(**told)
+    >>> alike = ObjectivePerturbationClassifier(class_weight={"common": 1 / 19, "rare": 1}, **told)
+    >>> [float((m.fit(X, y).predict(X[y == "rare"]) == "rare").mean()) for m in (plain, alike)]
+    [0.0, 1.0]
     """
 
     def __init__(
@@ -211,6 +229,7 @@ class ObjectivePerturbationClassifier(ClippedLinearClassifier):
         data_norm: float | None = None,
         fit_intercept: bool = True,
         classes: tuple[Any, Any] | None = None,
+        class_weight: Any = None,
         neighboring: Literal["replace_one"] = "replace_one",
         random_state: RandomState = None,
     ) -> None:
@@ -222,6 +241,7 @@ class ObjectivePerturbationClassifier(ClippedLinearClassifier):
         self.data_norm = data_norm
         self.fit_intercept = fit_intercept
         self.classes = classes
+        self.class_weight = class_weight
         self.neighboring = neighboring
         self.random_state = random_state
 
@@ -267,6 +287,7 @@ class ObjectivePerturbationClassifier(ClippedLinearClassifier):
     ) -> Self:
         """Fit to checked records."""
         self.classes_ = classes
+        weights = stated_weights(self.class_weight, classes)
         smoothing, epsilon = float(self.smoothing), float(self.epsilon)
         unit = silenced(self._unit_rows(records), places >= 0)
         if self.regularization is None:
@@ -289,6 +310,7 @@ class ObjectivePerturbationClassifier(ClippedLinearClassifier):
             regularization=penalty,
             loss=self.loss,
             smoothing=smoothing,
+            weights=record_weights(weights, places),
             rng=noise_source(self.random_state),
         )
         self._publish(fitted, len(records))

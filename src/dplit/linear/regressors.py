@@ -35,6 +35,9 @@ _CLIPS = (0.1, 0.5)
 
 _AMPLE = 800.0
 
+#: Clipping norm that clips nothing between label bounds, for budgets that have no other use.
+_MOST_CLIP = 2.0
+
 
 class SufficientStatisticsRegressor(ClippedLinearRegressor):
     """Private linear regression from one noisy release of second moments.
@@ -181,7 +184,7 @@ class NoisyGradientRegressor(ClippedLinearRegressor):
     clip : float or None, default=None
         Norm to which gradients are clipped, in unit bounds: 1 clips none at the zero model. The
         noise is proportional to it, and a small one makes the fit robust: between mean and median.
-        None is 0.1, and up to 0.5 where the same numbers as for ``steps`` allow it.
+        None is 0.1, and up to 0.5, or to 2, where the same numbers as for ``steps`` allow it.
     learning_rate : float, default=1.0
         Step length on the mean gradient in unit bounds, where the loss has curvature at most 1:
         below 2 the noiseless descent converges.
@@ -219,8 +222,9 @@ class NoisyGradientRegressor(ClippedLinearRegressor):
     two are equal at ``r T = 2 n/(s sqrt(e d))``; no record is read. Where that is below 16 or below
     4/clip (for clipped steps to cross the range of the labels twice), ``fit`` warns. As s is
     proportional to ``clip``, the default of that is the one with ``r T = 800``, but at least 0.1,
-    the best at small budgets on simulated laws, and at most 0.5. The noise is exact
-    (:mod:`dplit.mechanisms`).
+    the best at small budgets on simulated laws, and at most 0.5; what 1000 steps leave of a budget
+    goes into a larger one, up to 2, which clips nothing: smaller ones pull predictions of a skewed
+    label towards its median. The noise is exact (:mod:`dplit.mechanisms`).
 
     Examples
     --------
@@ -307,6 +311,8 @@ class NoisyGradientRegressor(ClippedLinearRegressor):
         reach = 2.0 * n / (noise * math.sqrt(math.e * d))  # clipping norm times time
         if self.clip is None:
             clip = min(max(reach / _AMPLE, _CLIPS[0]), _CLIPS[1])
+            if self.steps is None:
+                clip = max(clip, min(reach / (_MOST_STEPS * rate), _MOST_CLIP))
         else:
             clip = check_scale("clip", self.clip)
         if self.steps is not None:

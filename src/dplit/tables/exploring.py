@@ -6,14 +6,15 @@ import html
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from itertools import zip_longest
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.metrics import accuracy_score, r2_score
+from sklearn.metrics import accuracy_score, r2_score, recall_score, roc_auc_score
 
 from dplit._bounds import LARGEST_INPUT
 from dplit._checks import check_epsilon, check_integer, check_probability
@@ -25,6 +26,7 @@ from dplit.streams import stream
 from dplit.tables._chunks import TableError
 from dplit.tables.facts import Array, Problem, TableFacts, _loaded, header_of, state_facts
 from dplit.tables.mechanisms import TableMechanism, _applicable
+from dplit.tables.releasing import check_request
 
 #: Training records from which a fit takes minutes, for mechanisms that visit features of all
 #: records at every step.
@@ -40,6 +42,26 @@ _RELEASED = (
     "This comparison was computed from the records without privacy: whoever sees it has received a "
     "release of the table that no budget covers. Show it to those alone who may see the records."
 )
+
+
+#: What is measured of a classifier, the first also of the rule.
+_OF_CLASSES = ("accuracy", "balanced accuracy", "AUC")
+
+
+class Measured(NamedTuple):
+    """Scores by one measure.
+
+    Attributes
+    ----------
+    scores : mapping of str to ndarray of shape (n_splits, n_epsilons)
+    trivial : ndarray of shape (n_splits,)
+        Of the best constant.
+    not_private : mapping of str to ndarray of shape (n_splits,)
+    """
+
+    scores: Mapping[str, Array]
+    trivial: Array
+    not_private: Mapping[str, Array]
 
 
 @dataclass(frozen=True)
@@ -71,6 +93,14 @@ class Exploration:
     odd : mapping of str to float
         Share of the cells of each column that are missing or not what is stated, where there are
         any: read from the records, as the scores are.
+    beside : mapping of str to Measured
+        The same by the other measures of classes, "balanced accuracy" and "AUC", for which the
+        frequency of a class counts nothing: where one is rare, accuracy is that of a constant for
+        everybody. Not a number on a split that holds out one class alone.
+    settings : mapping of str to mapping
+        Of mechanisms that were not fitted at their defaults.
+    majority : float or None
+        What was stated of the most frequent class.
     """
 
     scores: Mapping[str, Array]
@@ -86,28 +116,38 @@ class Exploration:
     n_train: int
     facts: TableFacts = field(repr=False)
     odd: Mapping[str, float] = field(default_factory=dict, repr=False)
+    beside: Mapping[str, Measured] = field(default_factory=dict, repr=False)
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
+    majority: float | None = None
 
     def _call(self) -> str:
         """Return the short and safe way to the same recommendation."""
         known = self.task == "classification"
         classes = f"n_classes={len(self.facts.classes)}, " if known else ""
+        if self.majority is not None:
+            classes += f"majority={self.majority!r}, "
         return (
             f"recommend(task={self.task!r}, n={self.n_train}, n_columns={len(self.facts.columns)}, "
             f"{classes}epsilon={self.epsilons[0]:g}, delta={self.delta:g})"
         )
 
-    def _rows(self) -> Iterator[tuple[str, list[str]]]:
+    def _by_measure(self) -> dict[str, Measured]:
+        """All scores, by what is measured."""
+        first = Measured(self.scores, self.trivial, self.not_private)
+        return {self.measure: first, **self.beside}
+
+    def _rows(self, told: Measured) -> Iterator[tuple[str, list[str]]]:
         """Yield a name and its mean scores; the recommended one has a star."""
-        means = {name: values.mean(axis=0) for name, values in self.scores.items()}
+        means = {name: _mean(values) for name, values in told.scores.items()}
         for name in sorted(means, key=lambda name: -float(np.mean(means[name]))):
             marks = ["*" if name == chosen else "" for chosen in self.recommended]
             yield name, [f"{v:.3f}{mark}" for v, mark in zip(means[name], marks, strict=True)]
-        for name, free in self.not_private.items():
-            yield f"{name}, not private", [f"{free.mean():.3f}"] * len(self.epsilons)
-        yield "a constant", [f"{self.trivial.mean():.3f}"] * len(self.epsilons)
+        for name, free in told.not_private.items():
+            yield f"{name}, not private", [f"{_mean(free):.3f}"] * len(self.epsilons)
+        yield "a constant", [f"{_mean(told.trivial):.3f}"] * len(self.epsilons)
 
-    def _heads(self) -> list[str]:
-        return [self.measure, *(f"epsilon {e:g}" for e in self.epsilons)]
+    def _heads(self, measure: str) -> list[str]:
+        return [measure, *(f"epsilon {e:g}" for e in self.epsilons)]
 
     def _notes(self) -> list[str]:
         notes = [
@@ -118,6 +158,9 @@ class Exploration:
             if name is None:
                 notes.append(f"Nothing is worth a release at epsilon {epsilon:g}: see advice.")
         notes += [f"{name} is left out: {why}." for name, why in self.left_out.items()]
+        for name, told in self.settings.items():
+            stated = ", ".join(f"{key}={value!r}" for key, value in told.items())
+            notes.append(f"{name} is fitted with {stated}.")
         return notes + [
             f"{share:.1%} of {column} is missing or not what is stated, and {self._counts(column)}."
             for column, share in self.odd.items()
@@ -132,31 +175,43 @@ class Exploration:
         return "counts as its fill, or as the middle of its bounds"
 
     def __str__(self) -> str:
-        rows = [self._heads(), *([name, *cells] for name, cells in self._rows())]
-        wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        rows: list[list[str]] = []
+        for measure, told in self._by_measure().items():
+            rows += [
+                [""],
+                self._heads(measure),
+                *([name, *cells] for name, cells in self._rows(told)),
+            ]
+        wide = [max(map(len, column)) for column in zip_longest(*rows, fillvalue="")]
         lines = [
             "  ".join(
                 cell.ljust(w) if k == 0 else cell.rjust(w)
-                for k, (cell, w) in enumerate(zip(row, wide, strict=True))
+                for k, (cell, w) in enumerate(zip(row, wide, strict=False))
             ).rstrip()
-            for row in rows
+            for row in rows[1:]
         ]
         return "\n".join([*lines, *self._notes()])
 
     def _repr_html_(self) -> str:
-        """Return the table as HTML, the warning with it."""
-        heads = "".join(f'<th scope="col">{html.escape(head)}</th>' for head in self._heads())
-        rows = "".join(
-            f'<tr><th scope="row">{html.escape(name)}</th>'
-            + "".join(
-                f"<td><strong>{cell}</strong></td>" if cell.endswith("*") else f"<td>{cell}</td>"
-                for cell in cells
+        """Return a table for each measure as HTML, the warning with them."""
+        tables = ""
+        for measure, told in self._by_measure().items():
+            heads = "".join(
+                f'<th scope="col">{html.escape(head)}</th>' for head in self._heads(measure)
             )
-            + "</tr>"
-            for name, cells in self._rows()
-        )
-        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self._notes())
-        return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{notes}"
+            rows = "".join(
+                f'<tr><th scope="row">{html.escape(name)}</th>'
+                + "".join(
+                    f"<td><strong>{cell}</strong></td>"
+                    if cell.endswith("*")
+                    else f"<td>{cell}</td>"
+                    for cell in cells
+                )
+                + "</tr>"
+                for name, cells in self._rows(told)
+            )
+            tables += f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+        return tables + "".join(f"<p>{html.escape(note)}</p>" for note in self._notes())
 
     def plot(self) -> Any:
         """Draw the mean scores against epsilon; circles mark what is recommended.
@@ -164,31 +219,47 @@ class Exploration:
         Returns
         -------
         matplotlib.figure.Figure
+            One panel for each measure.
         """
         from matplotlib.figure import Figure
 
-        figure = Figure(figsize=(7.0, 4.0), layout="constrained")
-        axes = figure.subplots()
+        measures = self._by_measure()
+        figure = Figure(figsize=(3.0 + 4.0 * len(measures), 4.0), layout="constrained")
+        panels = figure.subplots(1, len(measures), squeeze=False).ravel()
+        for axes, (measure, told) in zip(panels, measures.items(), strict=True):
+            self._draw(axes, measure, told)
+        panels[-1].legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
+        return figure
+
+    def _draw(self, axes: Any, measure: str, told: Measured) -> None:
+        """Draw the scores by one measure."""
         styles = ("-", "--", "-.", ":")
-        for k, (name, values) in enumerate(self.scores.items()):
-            mean = values.mean(axis=0)
+        means = {name: _mean(values) for name, values in told.scores.items()}
+        for k, (name, mean) in enumerate(means.items()):
             axes.plot(self.epsilons, mean, styles[k % 4], marker=".", label=name.replace("_", " "))
             chosen = [i for i, best in enumerate(self.recommended) if best == name]
             axes.plot(
                 np.array(self.epsilons)[chosen], mean[chosen], "o", ms=11, mfc="none", mec="black"
             )
-        for style, (name, free) in zip(styles[1:], self.not_private.items(), strict=False):
-            label = f"{name}, not private"
-            axes.axhline(float(free.mean()), color="0.5", ls=style, lw=1.0, label=label)
-        axes.axhline(float(self.trivial.mean()), color="0.5", lw=1.0, label="a constant")
-        axes.set(xscale="log", xlabel="epsilon (circles: recommended)", ylabel=self.measure)
-        means = [v.mean(axis=0).max() for v in (*self.scores.values(), *self.not_private.values())]
-        low = float(self.trivial.mean())
-        axes.set_ylim(low - 0.1, max(low, *map(float, means)) + 0.02)
+        free = {name: float(_mean(values)) for name, values in told.not_private.items()}
+        for style, (name, level) in zip(styles[1:], free.items(), strict=False):
+            axes.axhline(level, color="0.5", ls=style, lw=1.0, label=f"{name}, not private")
+        low = float(_mean(told.trivial))
+        axes.axhline(low, color="0.5", lw=1.0, label="a constant")
+        axes.set(xscale="log", xlabel="epsilon (circles: recommended)", ylabel=measure)
+        tops = [low, *free.values(), *(float(mean.max()) for mean in means.values())]
+        if np.isfinite(tops).all():
+            axes.set_ylim(low - 0.1, max(tops) + 0.02)
         axes.set_xticks(self.epsilons, [f"{e:g}" for e in self.epsilons])
         axes.minorticks_off()
-        axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
-        return figure
+
+
+def _mean(values: Array) -> Array:
+    """Mean over the splits that have a score; not a number where none has."""
+    there = np.isfinite(values)
+    count = there.sum(axis=0)
+    total = np.where(there, values, 0.0).sum(axis=0)
+    return np.asarray(np.where(count, total / np.maximum(count, 1), np.nan))
 
 
 def _plain_models(task: str, one_class: bool) -> dict[str, Any]:
@@ -230,21 +301,49 @@ class _Scorer:
             parts = [part[self.problem.known[part]] for part in parts]
         return parts[0], parts[1]
 
-    def score(self, model: Any, rows: np.ndarray) -> float:
-        """Return R2 against the labels as they are, where they are numbers; or accuracy."""
-        if not len(rows):
-            return float("nan")
-        predicted = model.predict(self.problem.X[rows])
+    def scores(self, model: Any, rows: np.ndarray) -> list[float]:
+        """Return R2 against the labels as they are, where they are numbers; or what is measured of
+        classes.
+        """
         if self.problem.task == "classification":
-            return float(accuracy_score(self.problem.y[rows], predicted))
+            return _scores_of_classes(model, self.problem.X[rows], self.problem.y[rows])
         known = np.isfinite(self.truth[rows])
         if known.sum() < 2:
-            return float("nan")
+            return [float("nan")]
+        predicted = model.predict(self.problem.X[rows])
         truth, told = self.truth[rows][known], np.asarray(predicted)[known]
         size = max(float(np.abs(truth).max()), float(np.abs(told).max()))
         if size > LARGEST_INPUT:  # no square of it is a float; R2 has no unit
             truth, told = truth / size, told / size
-        return float(r2_score(truth, told))
+        return [float(r2_score(truth, told))]
+
+
+def _scores_of_classes(model: Any, X: Array, y: np.ndarray) -> list[float]:
+    """Return what is measured of a classifier on held-out records, in the order of _OF_CLASSES."""
+    if not len(X):
+        return [float("nan")] * len(_OF_CLASSES)
+    predicted, held = model.predict(X), np.unique(y)
+    recalls = recall_score(y, predicted, labels=held, average=None, zero_division=0.0)
+    if len(held) == 1:  # nothing to rank against
+        areas = [float("nan")]
+    else:  # two classes have one area between them
+        areas = [_area(model, X, y, one) for one in held[: 1 if len(model.classes_) < 3 else None]]
+    return [float(accuracy_score(y, predicted)), float(np.mean(recalls)), float(np.mean(areas))]
+
+
+def _area(model: Any, X: Array, y: np.ndarray, one: Any) -> float:
+    """Return the area under the curve of one class against the rest, by its score.
+
+    Of two classes the score is the one of both, up to its sign; of more the probability.
+    """
+    classes = list(model.classes_)
+    if one not in classes or len(classes) == 1:
+        return 0.5  # it was in no training record, so that nothing ranks it
+    if len(classes) == 2 and hasattr(model, "decision_function"):
+        score = model.decision_function(X) * (1.0 if classes[1] == one else -1.0)
+    else:
+        score = model.predict_proba(X)[:, classes.index(one)]
+    return float(roc_auc_score(y == one, score))
 
 
 def explore(
@@ -262,6 +361,8 @@ def explore(
     n_splits: int = 3,
     seed: int = 0,
     rows: int | None = None,
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+    majority: float | None = None,
     skewed: Sequence[str] | None = None,
     separator: str | None = None,
     decimal: str = ".",
@@ -307,6 +408,12 @@ def explore(
     rows : int or None, default=None
         Of a larger table only so many records, the first of
         ``numpy.random.default_rng(seed).permutation``; n is then their number.
+    settings : mapping of str to mapping, optional
+        For mechanisms by name what replaces their defaults, as
+        ``{"additive": {"loss": "logistic"}}``.
+    majority : float, optional
+        Public share of the most frequent class, which is told to
+        :func:`~dplit.advice.tables.recommend`; it is never counted here.
     skewed : sequence of str, optional
         Numeric columns whose values crowd near their lowest bound, as amounts and counts do: read
         on a logarithmic scale, where half of the range is for the lowest tenth. Where that is so an
@@ -319,8 +426,8 @@ def explore(
     Returns
     -------
     Exploration
-        ``scores``, ``recommended``, ``trivial``, ``not_private``, ``plot()``; a page shows its
-        table.
+        ``scores``, ``recommended``, ``trivial``, ``not_private``, ``plot()``; of classes also
+        ``beside``, by balanced accuracy and AUC. A page shows a table for each measure.
 
     Raises
     ------
@@ -332,10 +439,14 @@ def explore(
 
     Notes
     -----
-    All models are fitted under ``replace_one`` at their defaults. R2 is that of the labels as they
-    are, also beyond the bounds; records whose label is no number do not enter it. What costs
-    minutes a fit is left out, as ``left_out`` says: kernels with a margin above 2,000 training
-    records, kernel machines above 100,000, second moments of more than 1,500 columns.
+    All models are fitted under ``replace_one``, at their defaults but for ``settings``. R2 is that
+    of the labels as they are, also beyond the bounds; records whose label is no number do not enter
+    it. Balanced accuracy is the mean share of each class that is found. AUC is the chance that a
+    record of the second class scores above one of the first; of more classes the mean over all,
+    each against the rest, by probabilities. A constant has one over the number of classes, and 0.5.
+
+    What costs minutes a fit is left out, as ``left_out`` says: kernels with a margin above 2,000
+    training records, kernel machines above 100,000, second moments of more than 1,500 columns.
 
     Examples
     --------
@@ -372,6 +483,7 @@ def explore(
         raise ValueError(f"{rule}, got epsilons={epsilons!r}, delta={delta!r}")
     check_integer("n_splits", n_splits)
     check_integer("seed", seed, minimum=0)
+    chosen = _checked_settings(settings, facts)
     problem, truth, odd = _loaded(file, facts, truth=True, separator=separator)
     if rows is not None and check_integer("rows", rows, minimum=10) < len(problem.X):
         problem, truth = _some(problem, truth, rows, seed)
@@ -379,12 +491,31 @@ def explore(
         raise TableError(f"exploring needs at least 10 records, got {len(problem.X)}")
     if len(problem.labelled().X) < 10:
         raise TableError("exploring needs at least 10 records with a label")
-    found = _compared(_Scorer(problem, truth, seed), facts, budgets, delta, n_splits)
+    scorer = _Scorer(problem, truth, seed)
+    found = _compared(scorer, facts, budgets, delta, n_splits, chosen, majority)
     return replace(found, odd={column: share for column, share in odd.items() if share})
 
 
+def _checked_settings(
+    settings: Mapping[str, Mapping[str, Any]] | None, facts: TableFacts
+) -> dict[str, dict[str, Any]]:
+    """Return settings by mechanism; what no estimator takes is refused before the table is read."""
+    names = [m.name for m in _applicable(facts.task, n_classes=len(facts.classes) or 2)]
+    told = dict(settings or {})
+    if unknown := [name for name in told if name not in names]:
+        rule = f"settings must be by the name of a mechanism, {', '.join(names)}"
+        raise ValueError(f"{rule}, got {', '.join(map(repr, unknown))}")
+    return {name: check_request(facts, name, one) for name, one in told.items()}
+
+
 def _compared(
-    scorer: _Scorer, facts: TableFacts, budgets: tuple[float, ...], delta: float, n_splits: int
+    scorer: _Scorer,
+    facts: TableFacts,
+    budgets: tuple[float, ...],
+    delta: float,
+    n_splits: int,
+    settings: Mapping[str, Mapping[str, Any]],
+    majority: float | None,
 ) -> Exploration:
     """Fit everything on every split."""
     kind, (n, width) = facts.task, scorer.problem.X.shape
@@ -392,15 +523,6 @@ def _compared(
     usable = _applicable(kind, n_classes=n_classes or 2)
     left_out = {m.name: why for m in usable if (why := _too_much(m, n_train, width))}
     kept = [m for m in usable if m.name not in left_out]
-    scores = {m.name: np.empty((n_splits, len(budgets))) for m in kept}
-    trivial = np.empty(n_splits)
-    free = {name: np.empty(n_splits) for name in ("linear", "boosting")}
-    for s in range(n_splits):
-        trivial[s], plain = _without_privacy(scorer, s)
-        for name, value in plain.items():
-            free[name][s] = value
-        for found in kept:
-            scores[found.name][s] = _scored(found, scorer, s, budgets, delta)
     stated: dict[str, Any] = {
         "task": kind,
         "n": n_train,
@@ -408,26 +530,47 @@ def _compared(
         "n_classes": n_classes,
         "delta": delta,
     }
-    advice = tuple(recommend(**stated, epsilon=epsilon) for epsilon in budgets)
+    advice = tuple(recommend(**stated, epsilon=e, majority=majority) for e in budgets)
+    named = {m.name for m in kept}
     chosen = tuple(
         None
         if told.estimator is None
-        else next(name for name in ranked(**stated, epsilon=epsilon) if name in scores)
+        else next(name for name in ranked(**stated, epsilon=epsilon) if name in named)
         for epsilon, told in zip(budgets, advice, strict=True)
     )
+    measures = ("R2",) if kind == "regression" else _OF_CLASSES
+    scores = {m.name: np.empty((n_splits, len(budgets), len(measures))) for m in kept}
+    trivial = np.empty((n_splits, len(measures)))
+    free = {name: np.empty((n_splits, len(measures))) for name in ("linear", "boosting")}
+    for s in range(n_splits):
+        trivial[s], plain = _without_privacy(scorer, s)
+        for name, value in plain.items():
+            free[name][s] = value
+        for found in kept:
+            told = settings.get(found.name, {})
+            scores[found.name][s] = _scored(found, scorer, s, budgets, delta, told)
+    first, *others = (
+        Measured(
+            {name: values[..., k] for name, values in scores.items()},
+            trivial[:, k],
+            {name: values[:, k] for name, values in free.items()},
+        )
+        for k in range(len(measures))
+    )
     return Exploration(
-        scores=scores,
+        **first._asdict(),
         recommended=chosen,
-        trivial=trivial,
-        not_private=free,
         advice=advice,
         left_out=left_out,
         task=kind,
-        measure="R2" if kind == "regression" else "accuracy",
+        measure=measures[0],
         epsilons=budgets,
         delta=delta,
         n_train=n_train,
         facts=facts,
+        beside=dict(zip(measures[1:], others, strict=True)),
+        settings=settings,
+        majority=majority,
     )
 
 
@@ -438,7 +581,7 @@ def _some(problem: Problem, truth: Array, rows: int, seed: int) -> tuple[Problem
     return replace(problem, X=problem.X[kept], y=problem.y[kept], known=known), truth[kept]
 
 
-def _without_privacy(scorer: _Scorer, index: int) -> tuple[float, dict[str, float]]:
+def _without_privacy(scorer: _Scorer, index: int) -> tuple[list[float], dict[str, list[float]]]:
     """Return the scores of a constant, and of a linear fit and boosted trees."""
     problem, (train, test) = scorer.problem, scorer.split(index)
     X, y = problem.X[train], problem.y[train]
@@ -447,20 +590,30 @@ def _without_privacy(scorer: _Scorer, index: int) -> tuple[float, dict[str, floa
     plain = _plain_models(problem.task, not regression and len(np.unique(y)) == 1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # near enough for a ceiling
-        found = {name: scorer.score(model.fit(X, y), test) for name, model in plain.items()}
-    return scorer.score(constant.fit(X, y), test), found
+        found = {name: scorer.scores(model.fit(X, y), test) for name, model in plain.items()}
+    return scorer.scores(constant.fit(X, y), test), found
 
 
 def _scored(
-    found: TableMechanism, scorer: _Scorer, index: int, epsilons: Sequence[float], delta: float
-) -> list[float]:
+    found: TableMechanism,
+    scorer: _Scorer,
+    index: int,
+    epsilons: Sequence[float],
+    delta: float,
+    settings: Mapping[str, Any],
+) -> list[list[float]]:
     """Return the scores of a mechanism on one split, at each epsilon."""
     train, test = scorer.split(index)
     scores = []
     for place, epsilon in enumerate(epsilons):
         rng = stream(scorer.seed + index, f"explore-{found.name}", "noise", place)
         model, _ = found.fit(
-            scorer.problem, rows=train, epsilon=epsilon, delta=delta, random_state=rng
+            scorer.problem,
+            rows=train,
+            epsilon=epsilon,
+            delta=delta,
+            random_state=rng,
+            settings=settings,
         )
-        scores.append(scorer.score(model, test))
+        scores.append(scorer.scores(model, test))
     return scores

@@ -23,6 +23,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 
 from dplit._base import RandomState
+from dplit._labels import stated_classes, stated_weights
 from dplit.additive import PrivateAdditiveClassifier, PrivateAdditiveRegressor
 from dplit.clusters.estimator import PrivateLloyd
 from dplit.components import PrivatePCA
@@ -108,6 +109,7 @@ class TableMechanism:
             rule = f"neighboring must be {' or '.join(self.relations)} for {self.name}"
             raise ValueError(f"{rule}, got neighboring={neighboring!r}")
         self._check_classes(problem.public)
+        settings = _by_class(settings, problem.public)
         facts = {**problem.public, "epsilon": epsilon, "random_state": random_state}
         if len(self.relations) > 1:
             facts["neighboring"] = neighboring
@@ -165,6 +167,21 @@ class TableMechanism:
         for values in product(*self.grid.values()):
             at = dict(zip(self.grid, values, strict=True))
             yield {k: v * units.get(k, 1) if isinstance(v, float) else v for k, v in at.items()}
+
+
+def _by_class(settings: Mapping[str, Any], public: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return settings with the weights of classes in the order of these, as JSON keeps them: its
+    names are texts, so that a class may be told by its own.
+    """
+    told = settings.get("class_weight")
+    if told is None or "classes" not in public:
+        return settings
+    classes = stated_classes(public["classes"], binary=False)
+    if isinstance(told, Mapping):
+        named = {str(label): label for label in classes.tolist()}
+        told = {named.get(key, key) if isinstance(key, str) else key: v for key, v in told.items()}
+    weights = stated_weights(told, classes)
+    return {**settings, "class_weight": None if weights is None else weights.tolist()}
 
 
 _LINEAR = ("coef_", "intercept_")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from dplit._checks import check_interval
 from dplit.additive import AdditiveShape
 from dplit.margins.feature_maps import DirectFeatures
 from dplit.mechanisms._draws import passing
@@ -101,28 +103,153 @@ class ReleasedModel:
         again = json.loads(json.dumps(_state(estimator, found.released), default=list))
         return tuple(name for name, value in model["released"].items() if again[name] != value)
 
-    def predict(self, rows: Iterable[Mapping[str, Any]]) -> np.ndarray:
+    def predict(
+        self, rows: Iterable[Mapping[str, Any]], *, threshold: float | None = None
+    ) -> np.ndarray:
         """Return the prediction for every row, given as mapping of column to value, or for a table.
 
         Values are read as those of the table were: clipped, filled, unknown categories as the first
         one. A row that lacks a column is refused by the name of the column; a cell may be missing.
-        """
-        if isinstance(rows, Mapping) or hasattr(rows, "columns"):
-            return self.predict_file(rows)
-        held = [{named(name): value for name, value in row.items()} for row in rows]
-        for row in held:
-            check_columns_there(list(row), self.facts.columns)
-        columns = {c: [row[c] for row in held] for c in self.facts.columns}
-        return np.asarray(self.estimator.predict(self.facts.encode(columns)))
 
-    def predict_file(self, file: Any, *, separator: str | None = None) -> np.ndarray:
+        Parameters
+        ----------
+        rows : iterable of mapping, table, or path
+            Rows, a table of pandas, polars, pyarrow or dask, a mapping of names to columns, or a
+            file.
+        threshold : float or None, default=None
+            Of two classes: above which score (:meth:`decision_function`) a row is of the second
+            class; None is 0. It is public: state it from costs and from what is known elsewhere.
+            One that was found on private records is another release of them.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> from dplit.tables.facts import load_problem, state_facts
+        >>> from dplit.tables.releasing import release
+        >>> ages = np.linspace(20, 80, 4000)
+        >>> table = {"age": ages, "ill": np.where(ages > 70, "yes", "no")}
+        >>> facts = state_facts(list(table), target="ill", task="classification",
+        ...     bounds={"age": (20, 80)}, classes=("no", "yes"))
+        >>> with TemporaryDirectory() as place:
+        ...     _ = release(load_problem(table, facts), facts, "additive", f"{place}/ill",
+        ...         epsilon=1.0, delta=1e-6, settings={"loss": "logistic"})
+        ...     model = load_model(f"{place}/ill")
+        >>> rows = [{"age": 22}, {"age": 60}, {"age": 79}]
+        >>> model.predict(rows).tolist(), model.predict(rows, threshold=-50.0).tolist()
+        (['no', 'no', 'yes'], ['yes', 'yes', 'yes'])
+        >>> bool(model.decision_function(rows)[0] < model.decision_function(rows)[2])
+        True
+        >>> model.predict_proba(rows).shape
+        (3, 2)
+        """
+        above = self._checked(threshold)
+        return self._predicted(self._encoded(rows), above)
+
+    def predict_file(
+        self, file: Any, *, separator: str | None = None, threshold: float | None = None
+    ) -> np.ndarray:
         """Return the predictions for the rows of a file or table, whose target need not be there.
 
         It is read as :func:`~dplit.tables.facts.load_problem` reads tables, by the decimals and
         groups that were stated for the model; a column that is not there is refused by its name.
+        ``threshold`` is that of :meth:`predict`.
         """
-        rows = read_rows(file, self.facts, separator=separator)
-        return np.asarray(self.estimator.predict(rows))
+        above = self._checked(threshold)
+        return self._predicted(self._encoded(file, separator, file=True), above)
+
+    def decision_function(
+        self, rows: Iterable[Mapping[str, Any]], *, separator: str | None = None
+    ) -> np.ndarray:
+        """Scores of a classifier: of two classes one, which grows with the second class.
+
+        Scores rank records where no class is ever more probable than the frequent one.
+
+        Parameters
+        ----------
+        rows, separator
+            As of :meth:`predict` and :meth:`predict_file`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_classes)
+            For more than two classes a score each, in the order of ``estimator.classes_``.
+
+        Raises
+        ------
+        TypeError
+            If the model is no classifier.
+        """
+        if not hasattr(self.estimator, "decision_function"):
+            name = type(self.estimator).__name__
+            raise TypeError(f"decision_function needs a classifier, which has scores, got {name}")
+        return np.asarray(self.estimator.decision_function(self._encoded(rows, separator)))
+
+    def predict_proba(
+        self, rows: Iterable[Mapping[str, Any]], *, separator: str | None = None
+    ) -> np.ndarray:
+        """Probabilities of the classes by a model of the logistic or softmax loss.
+
+        These are a logistic model's: "additive" and "objective_perturbation" with the setting
+        ``{"loss": "logistic"}``, "additive" in more than two classes, and "noisy_gradient". They
+        are **not calibrated**: penalties pull them together, noise pulls them apart. Of the hinge
+        and of margins there are scores only (:meth:`decision_function`).
+
+        Parameters
+        ----------
+        rows, separator
+            As of :meth:`predict` and :meth:`predict_file`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            In the order of ``estimator.classes_``; rows add to 1.
+
+        Raises
+        ------
+        TypeError
+            If the model has no probabilities.
+        """
+        if not hasattr(self.estimator, "predict_proba"):
+            name, loss = type(self.estimator).__name__, getattr(self.estimator, "loss_", "another")
+            raise TypeError(
+                "predict_proba needs a classifier of the logistic loss (settings={'loss': "
+                f"'logistic'}} where there is a choice), got {name} of loss {loss}: "
+                "decision_function has its scores, if it is a classifier"
+            )
+        return np.asarray(self.estimator.predict_proba(self._encoded(rows, separator)))
+
+    def _encoded(
+        self, rows: Any, separator: str | None = None, *, file: bool = False
+    ) -> np.ndarray:
+        """Return rows, a table or a file as the estimator reads them."""
+        whole = isinstance(rows, (str, os.PathLike, Mapping)) or hasattr(rows, "columns")
+        if file or whole:
+            return read_rows(rows, self.facts, separator=separator)
+        held = [{named(name): value for name, value in row.items()} for row in rows]
+        for row in held:
+            check_columns_there(list(row), self.facts.columns)
+        columns = {c: [row[c] for row in held] for c in self.facts.columns}
+        return self.facts.encode(columns)
+
+    def _checked(self, threshold: float | None) -> float | None:
+        """Return a threshold that the model can have; it is refused before a row is read."""
+        if threshold is None:
+            return None
+        known = len(getattr(self.estimator, "classes_", ()))
+        if known != 2:
+            what = f"{known} classes" if known else "no classes"
+            raise ValueError(f"threshold must be None but for two classes, got a model of {what}")
+        return check_interval("threshold", threshold, -math.inf, math.inf)
+
+    def _predicted(self, encoded: np.ndarray, above: float | None) -> np.ndarray:
+        if above is None:
+            return np.asarray(self.estimator.predict(encoded))
+        second = self.estimator.decision_function(encoded) > above
+        return np.asarray(self.estimator.classes_[second.astype(int)])
 
     def plot(self) -> Any:
         """Draw the shapes of an additive model, in the units of the table.

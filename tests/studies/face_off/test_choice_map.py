@@ -60,6 +60,39 @@ def test_the_rule_states_what_was_learnt(kind: str) -> None:
         assert ranked(delta=1e-6, **facts)[0] == named
 
 
+def test_what_is_said_of_a_stated_majority_is_what_the_rows_say() -> None:
+    """Mean distance of the expected from the measured error, with and without the balance."""
+    said = " ".join((tables.recommend.__doc__ or "").split())
+    off: dict[str, list[tuple[float, float]]] = {}
+    for row in (row for row in ROWS if row.kind != "regression"):
+        facts: dict[str, Any] = {
+            "task": "classification",
+            "n": row.n,
+            "n_columns": row.columns,
+            "n_classes": row.classes,
+            "epsilon": row.epsilon,
+            "delta": 1e-6,
+        }
+        error, constant = 1.0 - row.scores[ranked(**facts)[0]], 1.0 - row.trivial
+        majority = max(row.trivial, 1.0 / row.classes)
+        told = (tables._checked(*facts.values(), m) for m in (majority, None))
+        gaps = tuple(abs(tables._expected(one)[1].mean - error) for one in told)
+        part = "many" if row.kind == "many" else f"{sum(constant > t for t in (0.12, 0.3))}"
+        off.setdefault(part, []).append(gaps)
+    means = {part: np.mean(gaps, axis=0) for part, gaps in off.items()}
+    assert f"On the {len(off['0'] + off['1'])} cells of two classes" in said
+    by, without = ([f"{means[part][k]:.3f}" for part in "01"] for k in (0, 1))
+    assert f"off by {by[0]} (t up to 0.12) and {by[1]} (above)" in said
+    assert f"without ``majority`` by {without[0]} and {without[1]}" in said
+    assert f"On the {len(off['many'])} cells of more classes" in said
+    assert (
+        f"off by {means['many'][0]:.2f} in the mean and without by {means['many'][1]:.2f}" in said
+    )
+    shares = {kind: [r.trivial for r in ROWS if r.kind == kind] for kind in tables._BALANCES}
+    for kind, stated in tables._BALANCES.items():
+        assert stated == pytest.approx((min(shares[kind]), max(shares[kind])), abs=0.006)
+
+
 def test_the_page_of_the_rule_quotes_the_archive() -> None:
     """Every number of three decimals in its first text is a regret of the archive."""
     known = set()
