@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from dplit.papers.sketching.masks import mask_law
-from dplit.sketching.sketches import Kind, SketchMap
+from dplit.sketching._kinds import Kind
+from dplit.sketching.sketches import SketchMap
 from dplit.streams import stream
 
 LAWS = [

@@ -13,9 +13,10 @@ import pytest
 from dplit.features import orthonormal_blocks
 from dplit.papers.sketching.subsampled_sketch import subsampled_map_sum
 from dplit.sketching import _exact_sums as _sums
+from dplit.sketching._kinds import Kind
 from dplit.sketching.estimators import CompressiveKMeans
 from dplit.sketching.plans import map_sensitivity
-from dplit.sketching.sketches import Kind, SketchMap, sketch
+from dplit.sketching.sketches import SketchMap, sketch
 from dplit.streams import stream
 from dplit_studies.sketching.estimator_audit import _exact_sum, float_curve, largest_move
 from tests.sketching.shared import KINDS, lengths

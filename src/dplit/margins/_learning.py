@@ -12,9 +12,10 @@ from dplit._checks import Array
 from dplit.margins._accelerated import _accelerated_descent
 from dplit.margins._checks import clipped_records
 from dplit.margins._descent import noisy_hinge_descent
+from dplit.margins._kinds import Solver
 from dplit.margins.boosting import boosted_descent
 from dplit.margins.losses import zero_one_loss
-from dplit.margins.plans import LearningPlan, Solver
+from dplit.margins.plans import LearningPlan
 from dplit.mechanisms import report_noisy_min
 
 #: Weights by solver: records, labels, the plan of one descent, and the source of its noise.

@@ -10,7 +10,7 @@ import math
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dplit._checks import (
     Array,
@@ -23,10 +23,9 @@ from dplit._checks import (
     check_rng,
 )
 from dplit.features import HadamardProjection, hadamard_projection, sign_projection
+from dplit.margins._kinds import LinearMap
 
 _Projection = Literal["fast", "sign"]
-
-LinearMap = HadamardProjection | NDArray[np.float64]
 
 
 def printed_dimension(*, n_samples: int, epsilon: float, delta: float, beta: float) -> int:

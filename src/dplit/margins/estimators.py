@@ -28,16 +28,16 @@ from dplit._records import classified_records
 from dplit._statements import state_guarantee
 from dplit.accounting import gdp_budget
 from dplit.margins._checks import check_geometry
+from dplit.margins._kinds import LinearMap, Solver
 from dplit.margins._learning import learn
 from dplit.margins.compressed import (
-    LinearMap,
     _Projection,
     compress,
     draw_projection,
     expand,
     printed_dimension,
 )
-from dplit.margins.plans import LearningPlan, Solver, _signal_to_noise, margin_grid, plan_learning
+from dplit.margins.plans import LearningPlan, _signal_to_noise, margin_grid, plan_learning
 
 #: Default margin over the largest one.
 _MARGIN = 1.0 / 32.0

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 
@@ -25,10 +25,9 @@ from dplit._checks import (
 from dplit._numerics.rounding import round_down
 from dplit.accounting import gdp_budget
 from dplit.margins._checks import check_geometry
+from dplit.margins._kinds import Solver
 from dplit.margins.balls import Ball
 from dplit.margins.duplicates import _Accounting, _phase_sizes, _single_copy_mu
-
-Solver = Literal["accelerated", "noisy_gradient", "phased"]
 
 #: Steps of the two descents by default, at least and at most.
 _STEPS = {"noisy_gradient": (100, 2000), "accelerated": (100, 400)}

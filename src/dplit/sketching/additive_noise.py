@@ -16,8 +16,9 @@ from dplit._base import spawn_generators
 from dplit._checks import check_choice, check_finite_array, check_positive, check_rng, quiet
 from dplit.mechanisms.values import Gaussian, Laplace
 from dplit.sketching._exact_sums import exact_sum
+from dplit.sketching._kinds import NoiseKind
 from dplit.sketching.plans import ReleasePlan
-from dplit.sketching.sensitivity import NoiseKind, noise_variance
+from dplit.sketching.sensitivity import noise_variance
 from dplit.sketching.sketches import Sketch, SketchMap, _exact_part, merge_all
 
 

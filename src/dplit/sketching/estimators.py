@@ -30,14 +30,14 @@ from dplit._predictors import CenterEstimator, ComponentsEstimator
 from dplit._records import fitted_records, validated
 from dplit._statements import dp_statement
 from dplit.features import orthonormal_blocks, random_frequencies
+from dplit.sketching._kinds import Kind, NoiseKind, Unit
 from dplit.sketching.additive_noise import _noise_deviation
 from dplit.sketching.decoders._quantized import QUANTIZED_FACTOR, dequantized_sketch
 from dplit.sketching.decoders.clompr import decode_kmeans
 from dplit.sketching.decoders.low_rank import compressive_pca, degrees_of_freedom
 from dplit.sketching.decoders.mixtures import decode_mixture, log_densities
 from dplit.sketching.plans import ReleasePlan, _CountMode, plan_release, spent_epsilon
-from dplit.sketching.sensitivity import NoiseKind
-from dplit.sketching.sketches import Kind, Sketch, SketchMap, Unit, sketch, sketch_persons
+from dplit.sketching.sketches import Sketch, SketchMap, sketch, sketch_persons
 
 #: What the statements say of neighbours, and of sketches without noise.
 _CHANGE: dict[tuple[Unit, Neighboring], str] = {

@@ -36,7 +36,8 @@ from dplit.mechanisms import (
 from dplit.mechanisms._bits import check_source
 from dplit.mechanisms._draws import record_draw
 from dplit.mechanisms.values import Cube, Gaussian, Laplace, Polydisc
-from dplit.sketching.sensitivity import NoiseKind, sketch_sensitivity
+from dplit.sketching._kinds import NoiseKind
+from dplit.sketching.sensitivity import sketch_sensitivity
 from dplit.sketching.sketches import NoiseRecord, Sketch, SketchMap
 
 _CountMode = Literal["split", "public", "withheld"]

@@ -19,6 +19,7 @@ from dplit._checks import (
     check_positive,
 )
 from dplit.sketching._checks import check_norm, symmetric_columns
+from dplit.sketching._kinds import Kind, NoiseKind
 
 
 def _eigenvalues(columns: Array) -> Array:
@@ -80,14 +81,12 @@ def s4_certificate(frequencies: ArrayLike, *, shift: float | None = None) -> flo
     return float(np.sqrt(largest(shift) + rounding))
 
 
-_MapKind = Literal["fourier", "quantized", "quadratic"]
-
 #: Largest dimensions of the certificate of S_4 for the best shift, and for one shift.
 _BEST_SHIFT, _ONE_SHIFT = 24, 64
 
 
 def sketch_sensitivity(
-    kind: _MapKind,
+    kind: Kind,
     frequencies: ArrayLike,
     *,
     norm: Literal[1, 2],
@@ -107,7 +106,7 @@ def sketch_sensitivity(
     ...                     as_printed=printed) for printed in (True, False)]
     [1.0, 2.0]
     """
-    check_choice("kind", kind, get_args(_MapKind))
+    check_choice("kind", kind, get_args(Kind))
     columns = check_finite_array("frequencies", frequencies, ndim=2)
     replace = check_neighboring(neighboring) == "replace_one"
     first = check_norm(norm) == 1
@@ -128,9 +127,6 @@ def _quartic(columns: Array) -> float:
     if d <= _ONE_SHIFT:
         return s4_certificate(columns, shift=float((lengths**4).sum()) / (d * (d + 2)))
     return float(np.sqrt(spectral_sensitivity(columns)) * lengths.max())
-
-
-NoiseKind = Literal["laplace", "gaussian", "polydisc", "cube"]
 
 
 def noise_variance(

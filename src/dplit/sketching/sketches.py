@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, cast, get_args
+from typing import Any, cast, get_args
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -41,12 +41,8 @@ from dplit.sketching._exact_sums import (
     feature_adder,
     quadratic_factor,
 )
+from dplit.sketching._kinds import Kind, Unit
 from dplit.sketching._threads import _in_order
-
-Kind = Literal["fourier", "quantized", "quadratic"]
-
-#: What counts once in a sketch, and is what its noise hides.
-Unit = Literal["record", "person"]
 
 #: Records per block: the angles and cosines of one block stay in the second-level cache.
 _BLOCK_ROWS = 128

@@ -14,11 +14,11 @@ from sklearn.decomposition import PCA
 
 from dplit._checks import Array, check_integer, check_real_array
 from dplit.clusters.lloyd import private_lloyd, spread_centers
+from dplit.sketching._kinds import NoiseKind
 from dplit.sketching.decoders._quantized import dequantized_sketch
 from dplit.sketching.decoders.clompr import decode_kmeans
 from dplit.sketching.decoders.kmeans_cost import sse
 from dplit.sketching.plans import plan_release
-from dplit.sketching.sensitivity import NoiseKind
 from dplit.sketching.sketches import SketchMap, sketch
 from dplit_studies.runs import Runs
 from dplit_studies.sketching.clompr_reference import lloyd

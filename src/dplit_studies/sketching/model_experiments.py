@@ -22,10 +22,10 @@ from dplit.clusters.lloyd import spread_centers
 from dplit.features import orthonormal_blocks
 from dplit.mechanisms import gaussian_noise, gaussian_sigma, laplace_noise
 from dplit.mechanisms._draws import record_draw
+from dplit.sketching._kinds import NoiseKind
 from dplit.sketching.decoders.low_rank import compressive_pca
 from dplit.sketching.decoders.mixtures import decode_mixture, gmm_risk
 from dplit.sketching.plans import plan_release
-from dplit.sketching.sensitivity import NoiseKind
 from dplit.sketching.sketches import Sketch, SketchMap, sketch
 from dplit_studies.runs import Runs
 from dplit_studies.sketching.clompr_reference import lloyd

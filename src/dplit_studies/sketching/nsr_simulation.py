@@ -12,7 +12,8 @@ from dplit._checks import check_choice, check_finite_array, check_integer, check
 from dplit.mechanisms import cube_noise, gaussian_noise, laplace_noise, polydisc_noise
 from dplit.papers.sketching.masks import _draw_masks, _MaskLaw, mask_law
 from dplit.papers.sketching.noise_to_signal import _Reference, _Sampling, noise_to_signal
-from dplit.sketching.sensitivity import NoiseKind, noise_variance
+from dplit.sketching._kinds import NoiseKind
+from dplit.sketching.sensitivity import noise_variance
 from dplit_studies.trials import Estimate, mean_and_se
 
 #: Entries of one batch of masked features.

@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 
 from dplit._checks import Array
 from dplit.margins._checks import clipped_records
+from dplit.margins._kinds import LinearMap
 from dplit.margins._learning import learn
-from dplit.margins.compressed import LinearMap, compress, draw_projection, expand
+from dplit.margins.compressed import compress, draw_projection, expand
 from dplit.margins.plans import LearningPlan
 
 

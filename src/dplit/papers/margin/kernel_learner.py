@@ -21,10 +21,11 @@ from dplit._checks import (
     check_rng,
 )
 from dplit.margins._checks import check_geometry
+from dplit.margins._kinds import Solver
 from dplit.margins._learning import learn
 from dplit.margins.balls import Ball
 from dplit.margins.compressed import printed_dimension
-from dplit.margins.plans import LearningPlan, Solver, plan_learning
+from dplit.margins.plans import LearningPlan, plan_learning
 from dplit.margins.streamed import StreamedProjection, streamed_projection
 from dplit.papers.margin.kernel_features import frequencies_of_algorithm3
 
