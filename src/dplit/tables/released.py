@@ -127,17 +127,11 @@ class ReleasedModel:
 
         Examples
         --------
-        >>> from tempfile import TemporaryDirectory
-        >>> from dplit.tables.facts import load_problem, state_facts
-        >>> from dplit.tables.releasing import release
+        >>> from dplit import release
         >>> ages = np.linspace(20, 80, 4000)
         >>> table = {"age": ages, "ill": np.where(ages > 70, "yes", "no")}
-        >>> facts = state_facts(list(table), target="ill", task="classification",
-        ...     bounds={"age": (20, 80)}, classes=("no", "yes"))
-        >>> with TemporaryDirectory() as place:
-        ...     _ = release(load_problem(table, facts), facts, "additive", f"{place}/ill",
-        ...         epsilon=1.0, delta=1e-6, settings={"loss": "logistic"})
-        ...     model = load_model(f"{place}/ill")
+        >>> model = release(table, target="ill", bounds={"age": (20, 80)}, classes=("no", "yes"),
+        ...     epsilon=1.0, delta=1e-6, mechanism="additive", settings={"loss": "logistic"})
         >>> rows = [{"age": 22}, {"age": 60}, {"age": 79}]
         >>> model.predict(rows).tolist(), model.predict(rows, threshold=-50.0).tolist()
         (['no', 'no', 'yes'], ['yes', 'yes', 'yes'])
