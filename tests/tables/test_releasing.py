@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import numpy as np
 import pytest
 
@@ -20,6 +22,8 @@ from dplit.tables._contributions import Contributions
 from dplit.tables.facts import header_of, load_problem, state_facts
 from dplit.tables.mechanisms import MECHANISMS
 from dplit.tables.releasing import release_problem
+
+SCHEMA = resources.files("dplit.tables").joinpath("card.schema.json").read_text("utf-8")
 
 _RNG = np.random.default_rng(0)
 N = 3000
@@ -284,3 +288,29 @@ def test_every_classifier_takes_persons(name: str, tmp_path: Path) -> None:
     )
     assert model.card["epsilon"] == 50.0
     assert json.loads((tmp_path / "r" / "model.json").read_text())["n_records"] == 400
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"folder": "one", "stated_by": "us", "intended_use": "a test"},
+        {"mechanism": "sufficient_statistics", "neighboring": "add_remove", "folder": "two"},
+        {"group": "who", "rows_each": 2, "budget": "b.json"},
+    ],
+)
+def test_cards_have_the_form_of_their_schema(
+    changes: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kills a field that nobody has documented, and one that is documented and gone."""
+    monkeypatch.chdir(tmp_path)
+    Budget("b.json", epsilon=3.0, delta=1e-5, table="stays", unit="person")
+    table = TABLE | ({"who": np.arange(N) // 2} if "group" in changes else {})
+    model = release(table, **ASKED, **changes)
+    card = json.loads(json.dumps(model.card))
+    validator = jsonschema.Draft202012Validator(json.loads(SCHEMA))
+    validator.validate(card)
+    for name in json.loads(SCHEMA)["required"]:
+        assert not validator.is_valid({k: v for k, v in card.items() if k != name})
+    assert not validator.is_valid(card | {"score": 0.5})
+    if "folder" in changes:
+        validator.validate(json.loads((tmp_path / changes["folder"] / "card.json").read_text()))
