@@ -314,3 +314,23 @@ def test_cards_have_the_form_of_their_schema(
     assert not validator.is_valid(card | {"score": 0.5})
     if "folder" in changes:
         validator.validate(json.loads((tmp_path / changes["folder"] / "card.json").read_text()))
+
+
+def test_a_choice_hides_a_person_with_all_records(tmp_path: Path) -> None:
+    """By the ledger, which hears the losses of one record: so many of them are the person's. Kills
+    a split that divides a person, a fit at the budget of a record, a lot at the loss of one.
+    """
+    table = {k: np.repeat(v[:1000], 3) for k, v in TABLE.items()} | {"who": np.arange(3000) // 3}
+    budget = Budget(tmp_path / "b.json", epsilon=2.0, delta=1e-5, unit="person")
+    with budget, ledger() as book:
+        model = choose(table, **FACTS, group="who", rows_each=3, random_state=1)
+    assert budget.spent() == (1.0, 1e-6)
+    assert "replacing all records of one of 1000 persons" in model.card["guarantee"]
+    assert "fitted to 800 of them" in model.card["guarantee"]
+    fits = [draw for draw in book if draw.mechanism == "gaussian"]
+    mu = 3.0 * math.sqrt(sum(d.steps * (d.sensitivity / d.scale) ** 2 for d in fits))  # type: ignore[operator]
+    assert 0.99e-6 < gaussian_delta(epsilon=1.0, sigma=1.0 / mu) <= 1e-6
+    (lot,) = [draw for draw in book if "noisy_max" in draw.mechanism]
+    one = choose({k: v for k, v in table.items() if k != "who"}, **FACTS, random_state=1)
+    assert "replacing one of 3000 records" in one.card["guarantee"]
+    assert lot.sensitivity == 3.0 * 2.0**20

@@ -13,6 +13,7 @@ import numpy as np
 from dplit._base import RandomState, noise_source, spawn_generators
 from dplit._checks import check_between, check_interval, check_probability
 from dplit._statements import state_guarantee
+from dplit.accounting import group_budget
 from dplit.advice.tables import ranked
 from dplit.audit import ledger
 from dplit.mechanisms import gaussian_epsilon, gaussian_sigma, report_noisy_min
@@ -92,6 +93,8 @@ def choose(
     random_state: RandomState = None,
     skewed: Sequence[str] | None = None,
     interactions: Sequence[tuple[str, str]] | None = None,
+    group: str | None = None,
+    rows_each: int = 1,
     separator: str | None = None,
     decimal: str = ".",
     thousands: str = "",
@@ -119,6 +122,8 @@ def choose(
         Receives the model and its card, as :func:`~dplit.tables.releasing.release` writes them.
     random_state : int, Generator, RandomState or None, default=None
         None for releases; anything else is for tests and voids the guarantee.
+    group, rows_each
+        Persons, as in :func:`~dplit.tables.releasing.release`.
     skewed, interactions, separator, decimal, thousands
         As in :func:`~dplit.tables.exploring.explore`.
 
@@ -135,8 +140,9 @@ def choose(
     record: 1 for a wrong class, or for regression
     :math:`\min\bigl((4(y-\hat y)/w)^2,1\bigr)`, w the width of the bounds. The least sum after
     one-sided noise (:func:`~dplit.mechanisms.report_noisy_min`) is chosen at the whole epsilon: a
-    record is in one part only, and loses what its part does. What was fitted to the larger part is
-    the release; nothing is fitted again.
+    record, or a person with all records, is in one part only, and loses what its part does; of
+    persons each share is turned into one for a record, and the sums move by so many losses. What
+    was fitted to the larger part is the release; nothing is fitted again.
 
     Raises
     ------
@@ -176,40 +182,48 @@ def choose(
         interactions=interactions,
         decimal=decimal,
         thousands=thousands,
+        group=group,
+        rows_each=rows_each,
     )
     problem = load_problem(file, facts, progress=False, separator=separator)
-    n = len(problem.X)
-    if n < 10:
-        raise TableError(f"choosing needs at least 10 records, got {n}")
+    units, unit = len(problem.X) // facts.rows_each, "person" if group else "record"
+    if units < 10:
+        raise TableError(f"choosing needs at least 10 {unit}s, got {units}")
     names = candidates or ranked(
         task=kind,
-        n=n,
+        n=len(problem.X),
         n_columns=len(facts.columns),
-        epsilon=epsilon,
+        epsilon=epsilon / facts.rows_each,
         delta=delta,
         n_classes=len(facts.classes) if kind == "classification" else None,
     )
     found = _candidates(kind, names, problem)
     for one in found:
         one.make(problem, epsilon=epsilon, delta=delta)  # checks what is stated of it
-    price = Price(f"choice of a mechanism for {target}", epsilon, delta)
+    price = Price(f"choice of a mechanism for {target}", epsilon, delta, unit=unit)
     with ledger() as book, writing(folder, facts, book, epsilon, delta) as write:
         with charged(price):
             best, fits, parts = _chosen(problem, found, epsilon, delta, held, random_state)
         fitted, told = fits[best]
         fitted.random_state = random_state
+        sizes = [len(part) // facts.rows_each for part in parts]
+        whose = (
+            f"replacing all records of one of {units} persons (their number is public; of each at "
+            f"most {facts.rows_each} records count, chosen by their own values alone"
+            if group
+            else f"replacing one of {units} records (their number is public"
+        )
         state_guarantee(
             fitted,
             epsilon,
             delta,
             "replace_one",
-            f"replacing one of {n} records (their number is public; {', '.join(names)} were fitted "
-            f"to {len(parts[0])} of them with shares of the budget, and the other {len(parts[1])}, "
-            "to which nothing was fitted, chose between them; values are clipped to the stated "
-            "bounds)",
+            f"{whose}; {', '.join(names)} were fitted to {sizes[0]} of them with shares of the "
+            f"budget, and the other {sizes[1]}, to which nothing was fitted, chose between them; "
+            "values are clipped to the stated bounds)",
         )
-        told += doubts(epsilon, delta, n)
-        return write(found[best], fitted, {}, told, about=said_of(n, {}))
+        told += doubts(epsilon, delta, units)
+        return write(found[best], fitted, {}, told, about=said_of(units, {}, f"{unit}s"))
 
 
 def _chosen(
@@ -223,14 +237,19 @@ def _chosen(
     """Return the index that was chosen, all fits with their warnings, and both parts."""
     split, noise, *seeds = spawn_generators(random_state, 2 + len(found))
     bits = noise_source(random_state, noise)
-    order = split.permutation(len(problem.X))
-    cut = len(order) - max(1, round(held * len(order)))
-    fit_to, judged_on = order[: max(cut, 1)], order[max(cut, 1) :]
+    each = 1 if problem.facts is None else problem.facts.rows_each  # of a person
+    order = split.permutation(len(problem.X) // each)
+    cut = max(len(order) - max(1, round(held * len(order))), 1)
+    fit_to, judged_on = (
+        (people[:, None] * each + np.arange(each)).ravel() for people in (order[:cut], order[cut:])
+    )
     exact = [is_gaussian(one, problem) for one in found]
     fits = []
     with part_of_records("records fitted to"):
-        for one, budget, seed in zip(found, _shares(exact, epsilon, delta), seeds, strict=True):
+        shares = _shares(exact, epsilon, delta)
+        for one, (mine, slack), gaussian, seed in zip(found, shares, exact, seeds, strict=True):
             state = None if random_state is None else seed
+            budget = group_budget(epsilon=mine, delta=slack, size=each, gaussian=gaussian)
             fits.append(
                 one.fit(
                     problem, rows=fit_to, epsilon=budget[0], delta=budget[1], random_state=state
@@ -238,5 +257,5 @@ def _chosen(
             )
     with part_of_records("records held out"):
         scores = np.array([_losses(problem, model, judged_on) for model, _ in fits], np.float64)
-        best = report_noisy_min(scores, epsilon=epsilon, sensitivity=float(_UNIT), rng=bits)
+        best = report_noisy_min(scores, epsilon=epsilon, sensitivity=float(each * _UNIT), rng=bits)
     return best, fits, (fit_to, judged_on)
