@@ -277,7 +277,7 @@ def test_with_a_huge_budget_it_is_the_minimiser():
 def test_weights_multiply_losses(loss):
     """Against scikit-learn's weights, and zeros against records that are not there.
 
-    Kills weights of margins in the place of losses, and a Newton step without them.
+    Kills weights of margins in the place of losses.
     """
     from sklearn.linear_model import LogisticRegression
 
@@ -297,6 +297,30 @@ def test_weights_multiply_losses(loss):
     half = np.arange(300) < 150
     kept = _models(X * half[:, None], y, **options).coef
     np.testing.assert_allclose(_models(X, y, weights=half * 1.0, **options).coef, kept, atol=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "huberised_hinge"])
+def test_values_slopes_and_curvatures_have_the_same_weights(loss, monkeypatch):
+    """The gradient is the value's, and Newton is there in as many steps as of losses alone.
+
+    Kills weights that one of the three has not: the minimiser would be the same, after a search.
+    """
+    rng = stream(0, "objective-weights", "data", 1)
+    U, b = rng.uniform(-1, 1, (80, 3)), rng.normal(size=3)
+    weights = np.full(80, 1e-3)
+    problem = objective._Problem(U, 1e-3 * b, 1e-3, loss, H, weights)
+    w, step = rng.normal(size=3), 1e-4 * np.eye(3)
+    slopes = [(problem.value(w + one) - problem.value(w - one)) / 2e-4 for one in step]
+    np.testing.assert_allclose(problem.gradient(w), slopes, atol=1e-9)
+    calls = []
+    plain = objective._Problem(U, b, 1.0, loss, H)  # a thousand times the same
+    kept = objective._Problem.gradient
+    monkeypatch.setattr(
+        objective._Problem, "gradient", lambda self, w: (calls.append(self), kept(self, w))[1]
+    )
+    found = [problem.newton(1e-12), plain.newton(1e-9)]
+    np.testing.assert_allclose(*found, atol=1e-6)
+    assert sum(one is problem for one in calls) <= 2 + sum(one is plain for one in calls) <= 22
 
 
 def test_labels_of_another_length_are_refused():
