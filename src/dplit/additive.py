@@ -88,6 +88,14 @@ class AdditiveShape(NamedTuple):
         Twice the standard deviation that the noise alone would give each value, if columns were
         uniform in the box, values of a category equally frequent, and all independent. None where
         the noise enters in another way.
+
+    Examples
+    --------
+    >>> X = np.linspace(-1.0, 1.0, 2000)[:, None]
+    >>> model = PrivateAdditiveRegressor(box=(-1.0, 1.0), bounds=(0.0, 1.0), random_state=0)
+    >>> (shape,) = model.fit(X, X[:, 0] ** 2).shapes_
+    >>> shape.columns, shape.knots.shape == shape.values.shape == shape.band.shape
+    ((0,), True)
     """
 
     columns: tuple[int, ...]
@@ -111,6 +119,15 @@ class PairShape(NamedTuple):
     band : ndarray of shape (K, L) or None
         As of :class:`~dplit.additive.AdditiveShape`, but for the small mean of a pair's features,
         which it leaves out: in 200 fits the variance was a tenth more.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).uniform(-1.0, 1.0, (2000, 2))
+    >>> model = PrivateAdditiveRegressor(box=(-1.0, 1.0), bounds=(-1.0, 1.0), random_state=0,
+    ...                                  interactions=((0, 1),))
+    >>> *alone, pair = model.fit(X, X[:, 0] * X[:, 1]).shapes_
+    >>> pair.columns, pair.values.shape == (len(pair.knots[0]), len(pair.knots[1]))
+    (((0,), (1,)), True)
     """
 
     columns: tuple[tuple[int, ...], tuple[int, ...]]

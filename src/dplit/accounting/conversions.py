@@ -296,7 +296,7 @@ def group_budget(
     [0.5, 3.8e-07]
     >>> one = group_budget(epsilon=1.0, delta=1e-6, size=2, gaussian=True)
     >>> round(one[0], 3), one[1], round(gdp_budget(epsilon=1.0, delta=1e-6) / 2, 4)
-    (0.475, 1e-06, 0.1183)
+    (0.475, 1e-06, 0.1184)
     """
     k = check_integer("size", size)
     epsilon = check_positive("epsilon", epsilon)

@@ -57,6 +57,11 @@ class ExpectedError(NamedTuple):
         Mean, and standard deviation of one run around it: data, noise and what the rule missed.
     trivial, best : float
         Error of the best constant, and of the best that any prediction could do.
+
+    Examples
+    --------
+    >>> print(ExpectedError("share of wrong classes", 0.12, 0.03, trivial=0.5, best=0.1))
+    share of wrong classes 0.12 +- 0.03 (a constant 0.5, the best 0.1)
     """
 
     measure: str

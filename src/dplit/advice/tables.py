@@ -126,7 +126,12 @@ def ranked(
     delta: float,
     n_classes: int | None = None,
 ) -> list[str]:
-    """Names of mechanisms, the recommended one first; arguments as of :func:`recommend`."""
+    """Names of mechanisms, the recommended one first; arguments as of :func:`recommend`.
+
+    >>> table = {"task": "regression", "n_columns": 10, "epsilon": 1.0, "delta": 1e-6}
+    >>> ranked(n=50, **table), ranked(n=300_000, **table)
+    (['noisy_gradient', 'additive'], ['additive', 'noisy_gradient'])
+    """
     facts = _checked(task, n, n_columns, n_classes, epsilon, delta)
     if delta == 0.0:  # noise of a descent is Gaussian
         return ["objective_perturbation", "additive"]

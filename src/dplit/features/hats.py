@@ -158,6 +158,10 @@ class HatMap:
     ``groups`` has the columns of each part of a row, in the order of the features; those that are
     ``numeric`` are one column, the others the indicators of one category. Behind them stand
     ``pairs``, by the places of their two groups.
+
+    >>> hats = HatMap.of(4, (0.0, 1.0), ((1, 2),), 3)  # a column, and a category of two values
+    >>> hats.groups, hats.numeric, hats(np.array([[0.5, 1.0, 0.0]])).shape
+    (((0,), (1, 2)), (True, False), (1, 6))
     """
 
     box: Box

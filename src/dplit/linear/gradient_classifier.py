@@ -46,7 +46,12 @@ _SHORTEST = 32.0
 
 
 def softmax(scores: NDArray[Any]) -> NDArray[np.float64]:
-    """Probabilities (n, k) of classes from their scores; every row by itself."""
+    """Probabilities (n, k) of classes from their scores; every row by itself.
+
+    >>> softmax(np.array([[0.0, 0.0], [1e9, 0.0]]))
+    array([[0.5, 0.5],
+           [1. , 0. ]])
+    """
     powers = np.exp(scores - scores.max(axis=1, keepdims=True))
     return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 

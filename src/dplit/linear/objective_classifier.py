@@ -88,7 +88,16 @@ def objective_default_penalty(
     smoothing: float,
     goal: float = _PENALTY,
 ) -> float:
-    """Return the penalty for checked numbers, ``goal / (n epsilon)`` where nothing demands more."""
+    """Return the penalty for checked numbers, ``goal / (n epsilon)`` where nothing demands more.
+
+    >>> few, many = (
+    ...     objective_default_penalty(n_records=n, dimension=5, epsilon=1.0, delta=0.0,
+    ...                               loss="logistic", smoothing=0.5)
+    ...     for n in (10_000, 100_000)
+    ... )
+    >>> round(few / many, 6)
+    10.0
+    """
     least = smallest_regularization(
         n_records=n_records, epsilon=epsilon, data_norm=1.0, loss=loss, smoothing=smoothing
     )

@@ -33,6 +33,13 @@ class EntryGrid:
         Bounds of each column; entries outside are clipped.
     responses : tuple of float
         Public bounds of the responses, which are rounded to a grid between them.
+
+    Examples
+    --------
+    >>> grid = EntryGrid(low=(0.0,), high=(2.0,), responses=(0.0, 1.0))
+    >>> entry, one, response = grid([np.array([1.0, 2.0])], np.array([0.5, 1.0]))
+    >>> (entry / one).tolist(), (response / one).tolist()  # in half widths about the middle
+    ([0.0, 1.0], [0.0, 1.0])
     """
 
     low: tuple[float, ...]
@@ -68,6 +75,12 @@ def entry_grid(
     Returns
     -------
     EntryGrid
+
+    Examples
+    --------
+    >>> model = EntryMomentsRegressor(epsilon=1.0, bounds=(0.0, 2.0))
+    >>> entry_grid(model, n_columns=2, responses=(0.0, 1.0))
+    EntryGrid(low=(0.0, 0.0), high=(2.0, 2.0), responses=(0.0, 1.0))
     """
     check_box(model.bounds, n_columns)
     low, high = (np.broadcast_to(np.asarray(e, float), n_columns) for e in model.bounds or ())

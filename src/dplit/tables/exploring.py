@@ -58,6 +58,12 @@ class Measured(NamedTuple):
     trivial : ndarray of shape (n_splits,)
         Of the best constant.
     not_private : mapping of str to ndarray of shape (n_splits,)
+
+    Examples
+    --------
+    >>> found = Measured({"additive": np.array([[0.8]])}, np.array([0.5]), {})
+    >>> found.scores["additive"] - found.trivial[:, None]
+    array([[0.3]])
     """
 
     scores: Mapping[str, Array]
@@ -102,6 +108,14 @@ class Exploration:
         Of mechanisms that were not fitted at their defaults.
     majority : float or None
         What was stated of the most frequent class.
+
+    Examples
+    --------
+    >>> table = {"age": np.linspace(20.0, 80.0, 1000), "cost": np.linspace(0.0, 9.0, 1000)}
+    >>> found = explore(table, target="cost", bounds={"age": (20, 80), "cost": (0, 9)},
+    ...                 epsilons=(1.0, 10.0), n_splits=1)
+    >>> found.measure, found.n_train, len(found.recommended), found.trivial.shape
+    ('R2', 700, 2, (1,))
     """
 
     scores: Mapping[str, Array]

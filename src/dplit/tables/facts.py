@@ -88,6 +88,12 @@ class TableFacts:
     interactions : tuple of pairs of str
         Columns that say something together that is no sum of what each says, as two coordinates
         do: additive models learn a map of each pair beside the shapes.
+
+    Examples
+    --------
+    >>> facts = state_facts(["age", "cost"], target="cost", bounds={"age": (0, 99), "cost": (0, 9)})
+    >>> facts.task, facts.columns, facts.data_norm
+    ('regression', ('age',), 1.0)
     """
 
     task: _Task
@@ -352,6 +358,13 @@ class Problem:
         Whether a record has a label; None: all have one.
     facts : TableFacts or None
         What was stated, where the records were read by it.
+
+    Examples
+    --------
+    >>> facts = state_facts(["age", "cost"], target="cost", bounds={"age": (0, 99), "cost": (0, 9)})
+    >>> problem = load_problem({"age": [99.0, 0.0, 33.0], "cost": [3.0, None, 1.0]}, facts)
+    >>> problem.labels(), problem.labelled().X.shape
+    (array([ 3., nan,  1.]), (2, 1))
     """
 
     name: str
@@ -670,6 +683,9 @@ def header_of(file: Any, *, separator: str | None = None) -> list[str]:
     """Return the names of a table's columns; no record is read.
 
     Of a CSV file without names it is the first record. ``separator`` as in :func:`load_problem`.
+
+    >>> header_of({"age": [40.0], "cost": [1.0]})
+    ['age', 'cost']
     """
     with opened(file, _CHUNK, separator) as (header, _):
         return header
@@ -758,12 +774,24 @@ def load_problem(
         table has no record (of a person, where there is a group), or with ``check`` a column holds
         something, and in no record what is stated. What the package of a file says, which may quote
         a cell, is not passed on.
+
+    Examples
+    --------
+    >>> facts = state_facts(["age", "cost"], target="cost", bounds={"age": (0, 99), "cost": (0, 9)})
+    >>> load_problem({"age": [99.0, 49.5, 0.0], "cost": [3.0, 2.0, 1.0]}, facts).X[:, 0]
+    array([ 1.,  0., -1.])
     """
     return _loaded(file, facts, progress, check, separator=separator)[0]
 
 
 def read_rows(file: Any, facts: TableFacts, *, separator: str | None = None) -> Array:
-    """Return the encoded rows of a file or table, whose target need not be there."""
+    """Return the encoded rows of a file or table, whose target need not be there.
+
+    >>> facts = state_facts(["age", "cost"], target="cost", bounds={"age": (0, 99), "cost": (0, 9)})
+    >>> read_rows({"age": [99.0, 0.0]}, facts)  # without the target
+    array([[ 1.],
+           [-1.]])
+    """
     numbers = array("d")
     with opened(file, _CHUNK, separator) as (header, chunks):
         check_columns_there(header, facts.columns)
@@ -773,7 +801,15 @@ def read_rows(file: Any, facts: TableFacts, *, separator: str | None = None) -> 
 
 
 def check_columns_there(header: Sequence[str], wanted: Sequence[str]) -> None:
-    """Refuse a table in which one of the stated columns is absent, or there twice."""
+    """Refuse a table in which one of the stated columns is absent, or there twice.
+
+    >>> check_columns_there(["age", "cost"], ["cost"])
+    >>> try:
+    ...     check_columns_there(["age", "age"], ["age"])
+    ... except TableError as error:
+    ...     print(error)
+    the table must have the column 'age', once, by exactly this name
+    """
     counts = Counter(header)
     if wrong := [column for column in wanted if counts[column] != 1]:
         raise TableError(

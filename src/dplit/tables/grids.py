@@ -32,7 +32,13 @@ _GAP = 1e-9
 
 
 class Grid(Protocol):
-    """How records and labels become whole numbers of at most 16 bits; public and comparable."""
+    """How records and labels become whole numbers of at most 16 bits; public and comparable.
+
+    >>> model = SufficientStatisticsRegressor(data_norm=1.0, bounds=(0.0, 2.0), fit_intercept=False)
+    >>> grid: Grid = MomentGrid.of(model, 1)
+    >>> grid([np.array([0.5, 1.0])], np.array([0.0, 2.0])).shape  # a row of records, one of labels
+    (2, 2)
+    """
 
     def __call__(self, columns: Sequence[Array], labels: Array) -> Array:
         """Return whole numbers (q, n) of ``columns``, each (n,), and in the last row the labels."""
@@ -51,6 +57,13 @@ class MomentGrid:
     hats : tuple or None
         ``(n_hats, lowest, highest, indicators, interactions)`` of the features that stand before
         the rows.
+
+    Examples
+    --------
+    >>> model = SufficientStatisticsRegressor(data_norm=1.0, bounds=(0.0, 2.0), fit_intercept=False)
+    >>> grid = MomentGrid.of(model, 1)
+    >>> grid.norm, grid.low, grid.high, grid.intercept
+    (1.0, 0.0, 2.0, False)
     """
 
     norm: float
@@ -144,6 +157,15 @@ class SummaryFacts:
     rows_each : int or None
         Records of a person that count, at most.
     grid : Grid
+
+    Examples
+    --------
+    >>> from dplit.tables.summaries import summarise
+    >>> model = SufficientStatisticsRegressor(data_norm=1.0, bounds=(0.0, 2.0))
+    >>> table = {"age": [0.1, 0.2], "days": [1.0, 2.0]}
+    >>> facts = summarise(table, model, columns=["age"], target="days").facts
+    >>> facts.columns, facts.target, facts.grid == MomentGrid.of(model, 1)
+    (('age',), 'days', True)
     """
 
     columns: tuple[str, ...]
@@ -176,6 +198,14 @@ class Summary:
     made : frozenset of str
         What the calls that made it are told by, and digests of the places, lengths and times of the
         files that they read: the same records twice are refused where one of these is met twice.
+
+    Examples
+    --------
+    >>> from dplit.tables.summaries import summarise
+    >>> model = SufficientStatisticsRegressor(data_norm=1.0, bounds=(0.0, 2.0))
+    >>> whole = summarise((np.array([[0.1], [0.2], [0.3]]), [0.0, 1.0, np.nan]), model)
+    >>> whole.count, whole.labels, whole.facts.target
+    (3, 2, 'y')
     """
 
     facts: SummaryFacts
@@ -211,6 +241,16 @@ def merge_summaries(summaries: Iterable[Summary]) -> Summary:
     Returns
     -------
     Summary
+
+    Examples
+    --------
+    >>> from dplit.tables.summaries import summarise
+    >>> model = SufficientStatisticsRegressor(data_norm=1.0, bounds=(0.0, 2.0))
+    >>> X, y = np.array([[0.1], [0.2], [0.3]]), np.array([0.0, 1.0, 2.0])
+    >>> first, rest = summarise((X[:1], y[:1]), model), summarise((X[1:], y[1:]), model)
+    >>> merged = merge_summaries([first, rest])
+    >>> merged.count, bool((merged.gram == summarise((X, y), model).gram).all())
+    (3, True)
     """
     found = list(summaries)
     if not found or not all(isinstance(part, Summary) for part in found):

@@ -67,6 +67,11 @@ class TableMechanism:
     drawn : bool
         Whether a fit draws public numbers too, such as features or starting points: its releases
         alone do not make the model.
+
+    Examples
+    --------
+    >>> [one.name for one in MECHANISMS if one.task == "classification" and one.many]
+    ['additive', 'noisy_gradient']
     """
 
     name: str
@@ -341,13 +346,24 @@ def _applicable(
 def is_gaussian(found: TableMechanism, problem: Problem) -> bool:
     """Whether all noise of a fit is Gaussian, so that several compose exactly; additive models of
     two classes perturb a risk.
+
+    >>> nothing = np.empty((0, 1))
+    >>> facts = {"bounds": (0.0, 1.0)}
+    >>> problem = Problem("", "regression", nothing, nothing, facts, 1.0, (nothing, nothing))
+    >>> is_gaussian(mechanism("noisy_gradient", "regression"), problem)
+    True
     """
     many = len(problem.public.get("classes", ())) > 2
     return getattr(found.estimator, "_gaussian", found.name == "additive" and many)
 
 
 def mechanism(name: str, task: str) -> TableMechanism:
-    """Return a task's mechanism by its name; a ``ValueError`` lists those that there are."""
+    """Return a task's mechanism by its name; a ``ValueError`` lists those that there are.
+
+    >>> found = mechanism("additive", "regression")
+    >>> found.estimator.__name__, found.relations
+    ('PrivateAdditiveRegressor', ('replace_one',))
+    """
     found = {m.name: m for m in MECHANISMS if m.task == task}
     if name not in found:
         rule = f"release must be one of {', '.join(found)} for {task}"

@@ -77,6 +77,11 @@ def numbers(name: str, values: Any, fill: float | None = None, *, label: bool = 
         quoted.
     ValueError
         If a value is missing and ``fill`` is None, or infinite. None is quoted.
+
+    Examples
+    --------
+    >>> numbers("age", [30, None], fill=40.0)
+    array([30., 40.])
     """
     kind, told = _kind(values)
     plain = not hasattr(values, "dtype") and not hasattr(values, "null_count")
@@ -113,12 +118,19 @@ def persons(name: str, values: Any) -> NDArray[Any]:
 
     Floats are refused, as two persons may be one of them, and so are missing names: packages turn
     integers beside one that is missing into floats. A list is read entry by entry.
+
+    >>> persons("who", ["ann", "bob", "ann"])
+    array(['ann', 'bob', 'ann'], dtype=object)
     """
     return person_names(f"group column {name!r}", values)
 
 
 def check_fill(fill: Mapping[str, float] | None, names: Sequence[str]) -> dict[str, float]:
-    """Return stated values for missing ones, each of a column that is read."""
+    """Return stated values for missing ones, each of a column that is read.
+
+    >>> check_fill({"age": 40}, ["age", "cost"])
+    {'age': 40.0}
+    """
     stated = {} if fill is None else dict(fill)
     for name, value in stated.items():
         if name not in names:
@@ -139,6 +151,11 @@ def read(
     """Yield batches of one part: the named columns in float64, and the persons of the rows.
 
     In the ``target`` what is missing is NaN, unless there is a ``fill`` for it.
+
+    >>> table = {"age": [30.0, None], "who": [7, 8]}
+    >>> (((age,), who),) = read(table, ["age"], {"age": 40.0}, group="who")
+    >>> age, who
+    (array([30., 40.]), array([7, 8]))
     """
     if not isinstance(part, (RowGroup, Frame)):
         part = Frame(part)
@@ -195,7 +212,11 @@ def batches(
 
 
 def check_columns(columns: Sequence[str]) -> tuple[str, ...]:
-    """Return names of columns, at least one and none twice."""
+    """Return names of columns, at least one and none twice.
+
+    >>> check_columns(["age", "cost"])
+    ('age', 'cost')
+    """
     good = not isinstance(columns, str) and all(isinstance(name, str) for name in columns)
     if not good or not columns or len(set(columns)) < len(columns):
         raise ValueError(f"columns must be different names, at least one, got columns={columns!r}")

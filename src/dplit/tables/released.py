@@ -54,7 +54,12 @@ class ReleasedModel:
 
     Examples
     --------
-    ``load_model("release").predict([{"age": 40, "smoker": "no"}])``
+    >>> from dplit import release
+    >>> table = {"age": np.linspace(20.0, 80.0, 1000), "cost": np.linspace(0.0, 9.0, 1000)}
+    >>> model = release(table, target="cost", bounds={"age": (20, 80), "cost": (0, 9)},
+    ...                 epsilon=1.0, delta=1e-6)
+    >>> model.card["epsilon"], model.facts.columns, len(model.predict([{"age": 50.0}]))
+    (1.0, ('age',), 1)
     """
 
     card: Mapping[str, Any]
@@ -354,6 +359,18 @@ def load_model(folder: str | os.PathLike[str]) -> ReleasedModel:
     Examples
     --------
     :func:`~dplit.tables.releasing.release` writes such a folder, and its example reads it again.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from dplit import release
+    >>> table = {"age": np.linspace(20.0, 80.0, 1000), "cost": np.linspace(0.0, 9.0, 1000)}
+    >>> with TemporaryDirectory() as place:
+    ...     model = release(table, target="cost", bounds={"age": (20, 80), "cost": (0, 9)},
+    ...                     epsilon=1.0, delta=1e-6, folder=f"{place}/cost")
+    ...     again = load_model(f"{place}/cost")
+    >>> bool((again.predict({"age": [50.0]}) == model.predict({"age": [50.0]})).all())
+    True
     """
     place = Path(folder)
     found = {name: (place / name).read_bytes() for name in _FILES if (place / name).exists()}

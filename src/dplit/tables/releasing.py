@@ -75,6 +75,12 @@ def check_request(
     settings : mapping or str, optional
         Settings of the estimator; a text is JSON.
     neighboring : {"replace_one", "add_remove"}, default="replace_one"
+
+    Examples
+    --------
+    >>> facts = state_facts(["age", "cost"], target="cost", bounds={"age": (0, 99), "cost": (0, 9)})
+    >>> check_request(facts, "noisy_gradient", '{"steps": 20}')
+    {'steps': 20}
     """
     told: list[str] = []
     chosen: dict[str, Any] = _parsed("settings", settings, dict, told)
