@@ -114,7 +114,7 @@ def _stated(facts: TableFacts, settings: Mapping[str, Any]) -> dict[str, Any]:
 def _page(card: Mapping[str, Any], picture: str = "") -> str:
     """Return the card, with a picture as an SVG element, as a page that needs nothing else."""
 
-    def shown(value: Any) -> str:
+    def shown(value: Any, inside: bool = False) -> str:
         if isinstance(value, Mapping):
             rows = (
                 f"<tr><th>{html.escape(str(k))}</th><td>{shown(v)}</td></tr>"
@@ -122,13 +122,17 @@ def _page(card: Mapping[str, Any], picture: str = "") -> str:
             )
             return f"<table>{''.join(rows)}</table>" if value else "none"
         if isinstance(value, (list, tuple)):
-            return "<br>".join(map(shown, value)) or "none"
+            numbers = all(isinstance(one, (int, float)) for one in value)
+            return (", " if numbers or inside else "<br>").join(
+                shown(one, True) for one in value
+            ) or "none"
         return html.escape(f"{value:.6g}" if isinstance(value, float) else str(value))
 
     style = (
         "body{font:16px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em}"
         "table{border-collapse:collapse}td,th{border-top:1px solid #999;padding:.3em .8em;"
-        "text-align:left;vertical-align:top}td{white-space:pre-wrap}"
+        "text-align:left;vertical-align:top}td{white-space:pre-wrap}th{min-width:9em}"
+        "@media print{body{margin:0;font-size:11px}td,th{padding:.2em .6em}tr{break-inside:avoid}}"
     )
     title = f"Release card: {html.escape(card['mechanism'])}"
     if picture:
