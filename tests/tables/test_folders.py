@@ -217,6 +217,7 @@ def test_facts_of_a_problem_made_by_hand_are_compared_where_they_can_be() -> Non
             {"categories": {"b": ("x", "y")}, "bounds": {"a": (-1, 1), "y": (0, 1)}},
             "columns, categories",
         ),
+        ({"interactions": [("a", "b")]}, "pairs or persons"),
     ):
         with pytest.raises(TableError, match=f"{what} differ"):
             releasing._check_agrees(plain, facts(**changes))

@@ -458,6 +458,7 @@ def _check_agrees(problem: Problem, facts: TableFacts) -> None:
             "columns": problem.data_norm == facts.data_norm
             and np.array_equal(problem.box, facts.box),
             "categories": tuple(problem.indicators) == facts.indicators,
+            "pairs or persons": not facts.interactions and not facts.group,
         }
         wrong = [name for name, equal in same.items() if not equal]
     if wrong:
