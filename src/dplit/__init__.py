@@ -16,6 +16,7 @@ _HOMES = {
     "_checks": ("NoiseWarning",),
     "accounting": (
         "Budget",
+        "BudgetError",
         "noise_multiplier",
         "sampled_gaussian_sigma",
         "zcdp_epsilon",
@@ -45,6 +46,7 @@ _HOMES = {
         "laplace_scale",
     ),
     "sketching.estimators": ("CompressiveGaussianMixture", "CompressiveKMeans", "CompressivePCA"),
+    "tables._chunks": ("TableError",),
     "tables.choosing": ("choose",),
     "tables.exploring": ("explore",),
     "tables.released": ("load_model",),

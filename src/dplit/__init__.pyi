@@ -2,6 +2,7 @@ __version__: str
 
 from dplit._checks import NoiseWarning as NoiseWarning
 from dplit.accounting import Budget as Budget
+from dplit.accounting import BudgetError as BudgetError
 from dplit.accounting import noise_multiplier as noise_multiplier
 from dplit.accounting import sampled_gaussian_sigma as sampled_gaussian_sigma
 from dplit.accounting import zcdp_epsilon as zcdp_epsilon
@@ -40,6 +41,7 @@ from dplit.mechanisms import laplace_scale as laplace_scale
 from dplit.sketching.estimators import CompressiveGaussianMixture as CompressiveGaussianMixture
 from dplit.sketching.estimators import CompressiveKMeans as CompressiveKMeans
 from dplit.sketching.estimators import CompressivePCA as CompressivePCA
+from dplit.tables._chunks import TableError as TableError
 from dplit.tables.choosing import choose as choose
 from dplit.tables.exploring import explore as explore
 from dplit.tables.released import load_model as load_model

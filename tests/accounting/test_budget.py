@@ -422,3 +422,17 @@ def test_exploring_is_no_release_that_a_budget_covers(file: Path) -> None:
     table = {"x": np.linspace(0, 1, 50), "y": np.linspace(0, 1, 50)}
     with Budget(file, epsilon=1e6, delta=0.4), pytest.raises(BudgetError, match="no budget covers"):
         explore(table, target="y", bounds={"x": (0, 1), "y": (0, 1)})
+
+
+def test_amounts_are_the_decimals_that_they_are_written_as(file: Path) -> None:
+    """Three of .1 are .3, and no fourth of any size fits. Kills sums of floats."""
+    budget = Budget(file, epsilon=0.3, delta=3e-6)
+    with budget:
+        pca(epsilon=0.1).fit(X)
+        pca(epsilon=0.1).fit(X)
+        assert budget.left(delta=1e-6) == 0.1
+        pca(epsilon=budget.left(delta=1e-6)).fit(X)
+        assert budget.spent() == (0.3, 3e-6)
+        with pytest.raises(BudgetError):
+            pca(epsilon=1e-12).fit(X)
+    assert budget.left() == 0.0

@@ -57,7 +57,8 @@ def test_one_call_is_its_steps(tmp_path: Path) -> None:
     assert model.card["mechanism"] == card["mechanism"] == advice.name == "additive"
     steps = load_model(tmp_path / "steps")
     assert np.array_equal(model.predict_file(file), steps.predict(TABLE))
-    assert model.card["expected"] == str(advice.expected)
+    told = model.card["expected"]
+    assert told == f"on the tables that the rule was learnt on: {advice.expected}. {advice.reason}"
     assert model.card["number of records, which is public"] == N
     assert model.differs_from_releases() == ()
     assert "patients" not in (tmp_path / "one" / "card.json").read_text()
@@ -334,3 +335,33 @@ def test_a_choice_hides_a_person_with_all_records(tmp_path: Path) -> None:
     one = choose({k: v for k, v in table.items() if k != "who"}, **FACTS, random_state=1)
     assert "replacing one of 3000 records" in one.card["guarantee"]
     assert lot.sensitivity == 3.0 * 2.0**20
+
+
+def test_silent_traps_are_refused_before_they_cost_a_budget(tmp_path: Path) -> None:
+    """Kills classes of two kinds, of which NumPy makes texts that no label is; a folder in which
+    something lies that would be published; a budget of another table; files of two kinds, whose
+    records may be the same.
+    """
+    budget = Budget(tmp_path / "b.json", epsilon=3.0, delta=1e-5, table="stays")
+    (tmp_path / "held").mkdir()
+    (tmp_path / "held" / "patients.csv").write_text("age,ward,days\n1,a,2\n")
+    with ledger() as book:
+        with pytest.raises(TableError, match="classes must be all numbers or all texts"):
+            release(TABLE, **(ASKED | {"classes": (0, "1")}))
+        with pytest.raises(TableError, match="a new folder or an empty one"):
+            release(TABLE, **ASKED, folder=tmp_path / "held")
+        with pytest.raises(BudgetError, match="table must be 'stays'"):
+            release(TABLE, **ASKED, budget=budget, table="costs")
+        (tmp_path / "held" / "more.parquet").write_bytes(b"")
+        with pytest.raises(TableError, match="all CSV or all Parquet"):
+            release(tmp_path / "held", **ASKED)
+    assert len(book) == 0
+    assert budget.spent() == (0.0, 0.0)
+
+
+def test_a_record_budget_that_pays_for_persons_is_told_on_the_card(tmp_path: Path) -> None:
+    budget = Budget(tmp_path / "b.json", epsilon=3.0, delta=1e-5)
+    told = "warnings (from public numbers or from what is released)"
+    assert "counts what one record loses" in release(**_persons(2), budget=budget).card[told][0]
+    assert release(**_persons(2)).card[told] == []
+    assert repr(release(TABLE, **ASKED)).startswith("ReleasedModel(additive for days, epsilon 1,")

@@ -22,7 +22,7 @@ from dplit._checks import (
     check_nonnegative,
     check_probability,
 )
-from dplit._numerics.rounding import round_down, round_up
+from dplit._numerics.rounding import round_up
 from dplit.mechanisms import gaussian_epsilon, gaussian_sigma
 from dplit.mechanisms._draws import Draw, Price, account_open, open_accounts
 
@@ -99,16 +99,21 @@ class Entry:
     drawn: tuple[Mapping[str, str], ...] = ()
 
 
+def _written(amount: float) -> Fraction:
+    """Return the decimal that an amount is written as: three times .1 is .3."""
+    return Fraction(repr(float(amount)))
+
+
 def _added(entries: Sequence[Entry]) -> tuple[Fraction, Fraction]:
     """Return the sums of epsilons and deltas, exactly."""
-    epsilon = sum((Fraction(entry.epsilon) for entry in entries), Fraction(0))
-    return epsilon, sum((Fraction(entry.delta) for entry in entries), Fraction(0))
+    epsilon = sum((_written(entry.epsilon) for entry in entries), Fraction(0))
+    return epsilon, sum((_written(entry.delta) for entry in entries), Fraction(0))
 
 
 def _within_sum(entries: Sequence[Entry], epsilon: float, delta: float) -> bool:
     """Whether epsilons and deltas add up to a cap at most."""
     both = _added(entries)
-    return both[0] <= Fraction(epsilon) and both[1] <= Fraction(delta)
+    return both[0] <= _written(epsilon) and both[1] <= _written(delta)
 
 
 def _within_gaussian(entries: Sequence[Entry], epsilon: float, delta: float) -> bool:
@@ -120,7 +125,7 @@ def _within_gaussian(entries: Sequence[Entry], epsilon: float, delta: float) -> 
     share = delta / (2 * _PARTS)
     for part in range(_PARTS):
         left = epsilon * part / _PARTS
-        if others[0] > Fraction(left) or others[1] > Fraction(share):
+        if others[0] > _written(left) or others[1] > _written(share):
             continue
         sigma = Fraction(float(gaussian_sigma(epsilon=epsilon - left, delta=share)))
         if squares * sigma**2 <= 1:
@@ -171,7 +176,8 @@ class Budget:
     Amounts may depend on earlier results; the cap holds all the same.
 
     *Adding* (Rogers, Roth, Ullman and Vadhan 2016, Theorem 3.6): the sums of epsilon and of delta
-    stay below the cap.
+    stay below the cap. Amounts are the decimals that they are written as, so that three of .1 are
+    .3; the floats that estimators take are within 1e-16 of these.
 
     *Gaussian*: for one of eight values e = 0, E/8, ..., 7E/8 fixed beforehand, all entries that
     are not Gaussian add up to (e, D/16) at most, and the squares of mu of those that are to at
@@ -259,13 +265,13 @@ class Budget:
         Returns
         -------
         epsilon, delta : float
-            Where entries add, their sums, rounded up. Where they compose as Gaussian, the least
+            Where entries add, their sums. Where they compose as Gaussian, the least
             epsilon, to 1e-6 of it, at the cap's delta.
         """
         counted = _counted(self.entries())
         if self.composition == "adding" or len(counted) <= 1:
             both = _added(counted)
-            return round_up(both[0]), round_up(both[1])
+            return float(both[0]), float(both[1])
         low, high = 0.0, self.epsilon
         while high - low > 1e-6 * high:
             middle = (low + high) / 2.0
@@ -292,12 +298,11 @@ class Budget:
         counted = _counted(self.entries())
         if self.composition == "adding":
             both = _added(counted)
-            room = Fraction(self.epsilon) - both[0]
-            return (
-                round_down(room)
-                if room > 0 and both[1] + Fraction(delta) <= Fraction(self.delta)
-                else 0.0
-            )
+            room = _written(self.epsilon) - both[0]
+            if room <= 0 or both[1] + _written(delta) > _written(self.delta):
+                return 0.0
+            nearest = float(room)
+            return nearest if _written(nearest) <= room else math.nextafter(nearest, 0.0)
         low, high = 0.0, self.epsilon
         if self._fits([*counted, _next(counted, high, delta, gaussian)], self.epsilon):
             return high
@@ -311,7 +316,6 @@ class Budget:
         """Return the cap and what is spent of it, for a card."""
         spent = self.spent()
         return {
-            "file": self._path.name,
             "table": self.table,
             "cap": {"epsilon": self.epsilon, "delta": self.delta},
             "spent, this release included": {"epsilon": spent[0], "delta": spent[1]},
@@ -365,6 +369,10 @@ class Budget:
             )
         from dplit.audit import ledger  # which loads SciPy's statistics, for seconds
 
+        if price.table and self.table and price.table != self.table:
+            raise BudgetError(
+                f"table must be {self.table!r}, of which the budget is, got table={price.table!r}"
+            )
         mu = _mu(price.epsilon, price.delta) if price.gaussian else None
         entry = self._begin(price, mu)
         with ledger() as book:

@@ -59,9 +59,13 @@ def _card(
     }
 
 
-def doubts(epsilon: float, delta: float, units: int | None) -> list[str]:
+def doubts(epsilon: float, delta: float, units: int | None, *, persons: bool = False) -> list[str]:
     """Say what a reader of the card should know of the budget, by public numbers."""
-    told = []
+    told = [
+        "the budget on disk counts what one record loses, and not what a person with several does"
+        for account in open_accounts()
+        if persons and account.as_json()["of one"] != "person"
+    ]
     if epsilon > 10.0:
         told.append(
             f"epsilon {epsilon:g} is large: by the bound alone, what is released may be "
@@ -103,7 +107,7 @@ def _stated(facts: TableFacts, settings: Mapping[str, Any]) -> dict[str, Any]:
         "skewed (read on a logarithmic scale)": facts.skewed,
         "pairs of columns that an additive model may join": facts.interactions,
         "decimals and groups of digits in texts": [facts.decimal, facts.thousands],
-        "persons (column, and records of each that count at most)": (
+        "persons (column, and records of each that count at most; those of nobody do not)": (
             [facts.group, facts.rows_each] if facts.group else "none: each record is one"
         ),
         "clusters": facts.n_clusters or "none",

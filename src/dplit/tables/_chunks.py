@@ -35,7 +35,18 @@ _UNREADABLE = (ValueError, OverflowError)
 
 
 class TableError(ValueError):
-    """A fact about a table must be stated, or a file cannot be read; no record is quoted."""
+    """A fact about a table must be stated, or a file cannot be read; no record is quoted.
+
+    Examples
+    --------
+    >>> from dplit import release
+    >>> try:
+    ...     release({"age": [20.0], "days": [3.0]}, target="days", bounds={"days": (0, 9)},
+    ...         epsilon=1.0, delta=1e-6)
+    ... except TableError as error:
+    ...     print(str(error).splitlines()[1])
+      numbers have bounds: bounds={'days': (0, 9), 'age': ('LOW', 'HIGH')}
+    """
 
 
 def _told(chunks: Iterator[Chunk], refusal: str) -> Iterator[Chunk]:

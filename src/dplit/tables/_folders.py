@@ -54,11 +54,16 @@ def _listed(value: Any) -> Any:
 
 
 def _check_new(place: Path) -> None:
-    """Refuse a folder that holds a release, or one that is unfinished."""
+    """Refuse a folder that holds a release, one that is unfinished, or anything else."""
     if any((place / name).exists() for name in _FILES):
         raise TableError(
             f"output must be a new folder, got output={str(place)!r}, which holds a release, whole "
             "or unfinished: another release from the same table costs another budget"
+        )
+    if place.is_dir() and any(place.iterdir()):
+        raise TableError(
+            f"output must be a new folder or an empty one, got output={str(place)!r}: what it "
+            "holds would be published with the model"
         )
 
 

@@ -78,6 +78,8 @@ def _files(path: Path) -> tuple[list[Path], list[dict[str, Any]]]:
         raise TableError(str(error)) from None
     except OSError:  # which names folders, and their names may be values
         raise TableError("every folder and file below file must be readable") from None
+    if len({file.name.lower().endswith(PARQUET) for file in files}) > 1:
+        raise TableError("files of a folder must be all CSV or all Parquet, got some of each")
     if not files:
         raise TableError(
             f"file must be a CSV or Parquet file, or a folder of such, got file={str(path)!r}"

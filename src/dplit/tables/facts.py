@@ -469,6 +469,8 @@ def _value_faults(
         exact = [number for v in values if (number := _exact(v)) is not None]
         if len(set(exact)) < len(exact):
             yield f"values of {column} must be different as numbers too, got {values!r}"
+    if len({isinstance(label, str) for label in classes}) > 1:
+        yield f"classes must be all numbers or all texts, got {classes!r}"
     if classes and len(classes) < 2:
         yield f"classes must be two or more, got {classes!r}"
     if any(is_missing(label) for label in classes):

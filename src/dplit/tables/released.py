@@ -67,6 +67,13 @@ class ReleasedModel:
     estimator: Any
     _model: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
 
+    def __repr__(self) -> str:
+        said = self.card
+        return (
+            f"ReleasedModel({said['mechanism']} for {self.facts.target or self.facts.task}, "
+            f"epsilon {said['epsilon']:g}, delta {said['delta']:g}; card, predict, plot)"
+        )
+
     def differs_from_releases(self) -> tuple[str, ...]:
         """Return which released attributes are not, bit for bit, what the releases make of them.
 

@@ -217,7 +217,7 @@ def _released(
         if facts.group:
             units = len(problem.X) // facts.rows_each
             _state_persons(fitted, facts, epsilon, delta, units)
-        told += doubts(epsilon, delta, units)
+        told += doubts(epsilon, delta, units, persons=bool(facts.group))
         said = said_of(units, about or {}, "persons" if facts.group else "records")
         return write(found, fitted, chosen, told, releases, n_records, said)
 
@@ -365,7 +365,7 @@ def release(
     if mechanism is not None:
         names = [one.name for one in MECHANISMS if one.task == kind]
         check_choice("mechanism", mechanism, names)
-    elif neighboring == "add_remove" or kind == "clustering":
+    elif neighboring == "add_remove" or (kind == "clustering" and n_clusters):
         why = "has no rule" if kind == "clustering" else "hides the number that the rule reads"
         names = [
             one.name for one in MECHANISMS if one.task == kind and neighboring in one.relations
@@ -400,7 +400,7 @@ def release(
         "table": table or (account.table if account else "") or "not said",
         "stated by": stated_by or "not said",
         "intended use": intended_use or "not said",
-        "expected": str(advice.expected) if advice is not None else "no rule for this",
+        "expected": _expectation(advice, kind, majority),
     }
     with nullcontext() if account is None or account in open_accounts() else account:
         model = _released(
@@ -432,6 +432,16 @@ def _advice(
         delta=delta,
         majority=majority,
     )
+
+
+def _expectation(advice: Recommendation | None, kind: str, majority: float | None) -> str:
+    """Say what the rule expected, and of what that is true."""
+    if advice is None:
+        return "no rule for this"
+    told = f"on the tables that the rule was learnt on: {advice.expected}. {advice.reason}"
+    if kind == "classification" and majority is None:
+        told += " The share of the most frequent class was not stated (majority=)."
+    return told
 
 
 def _recommended(advice: Recommendation | None) -> str:
