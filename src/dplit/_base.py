@@ -51,12 +51,13 @@ def fitting(estimator: _Model) -> Iterator[_Model]:
 def price_of(estimator: Any, what: str | None = None, *, table: str = "") -> Price:
     """Return what a fit is to cost, by the parameters of a private estimator."""
     noise = getattr(estimator, "noise", None)
+    relation = getattr(estimator, "neighboring", "replace_one")
     return Price(
         what or f"a fit of {type(estimator).__name__}",
         estimator.epsilon,
         getattr(estimator, "delta", 0.0) if noise in (None, "gaussian") else 0.0,
-        gaussian=noise == "gaussian" or getattr(estimator, "_gaussian", False),
-        neighboring=getattr(estimator, "neighboring", "replace_one"),
+        gaussian=getattr(estimator, "_gaussian", noise == "gaussian" and relation != "add_remove"),
+        neighboring=relation,
         unit=getattr(estimator, "_unit", "record"),
         table=table,
     )

@@ -10,7 +10,7 @@ divides; the accountant runs with add/remove semantics, in which a Gaussian even
 ``sampled_gaussian_delta`` and ``sampled_gaussian_sigma`` need no extra: they compose
 Poisson-subsampled releases themselves, by direction, and calibrate in a fraction of a second.
 
-A ``Budget`` is a file: a cap on what several releases, fits and draws spend together.
+A ``Budget`` is a file: a cap on what several releases and fits spend together.
 """
 
 from __future__ import annotations

@@ -22,9 +22,8 @@ from dplit._checks import (
     check_nonnegative,
     check_probability,
 )
-from dplit._numerics.rounding import round_up
-from dplit.mechanisms import gaussian_epsilon, gaussian_sigma
-from dplit.mechanisms._draws import Draw, Price, account_open, open_accounts
+from dplit.mechanisms import gaussian_sigma
+from dplit.mechanisms._draws import Draw, Price, account_open, charged
 
 if TYPE_CHECKING:
     from dplit.audit import Ledger
@@ -34,17 +33,14 @@ _FORMAT = "dplit budget 1"
 #: Shares of the cap's epsilon that a Gaussian composition may leave to what is not Gaussian.
 _PARTS = 8
 
-#: Share of the cap's delta at which one Gaussian draw that nobody announced is counted.
-_DRAW_SHARE = 1.0 / 16.0
-
 #: The beginning of a line that was not written to its end: what it was to count.
 _BEGUN = re.compile(r'\{"epsilon": ([-+.e\d]+), "delta": ([-+.e\d]+),')
 
 #: The beginning of a line that counts nothing by itself.
 _CLOSING = '{"entry'
 
-#: Whose guarantees count for whom: that for all records of a person is one for each of them.
-_COVERS = {"record": ("record", "person"), "person": ("person",)}
+#: Whose guarantees there are. One for persons is none for records whose person may change too.
+_UNITS = ("record", "person")
 
 
 class BudgetError(ValueError):
@@ -139,11 +135,13 @@ _WITHIN = {"adding": _within_sum, "gaussian": _within_gaussian}
 class Budget:
     r"""A cap on what is ever released of a table, kept in a file.
 
-    The file is made where a cap is given and there is none, and opened otherwise. Every release
-    inside ``with budget:``, in any thread of the process, is written down before its noise is
-    drawn, and refused where the cap would be passed. Lines are only appended; each is on the disk
-    before the draw that it pays for, under a lock that other processes respect. A process that is
-    killed leaves a line that counts; what failed before its first draw counts nothing.
+    The file is made where a cap is given and there is none, and opened otherwise. Every release,
+    choice and fit inside ``with budget:``, in any thread of the process, is written down before its
+    noise is drawn, and refused where the cap would be passed; other draws must be announced by
+    :meth:`paying`. (The samplers of floating-point noise, for research alone, tell nobody.) Lines
+    are only appended; each is on the disk before the draw that it pays for, under a lock that other
+    processes respect. A process that is killed leaves a line that counts; what failed before its
+    first draw counts nothing.
 
     Parameters
     ----------
@@ -182,13 +180,15 @@ class Budget:
     *Gaussian*: for one of eight values e = 0, E/8, ..., 7E/8 fixed beforehand, all entries that
     are not Gaussian add up to (e, D/16) at most, and the squares of mu of those that are to at
     most the square of the mu of a Gaussian release of (E - e, D/16). Each of the eight rules is a
-    filter of (E, D/8): with probability 1 - D/16 the others have a likelihood ratio of at most
-    :math:`e^{e}` along the way, and Gaussian releases with a bounded sum of squares are together as
-    private as one with that sum, however each is chosen (Smith and Thakurta 2022, Theorem 1). A
-    sequence that stays in the union of eight such rules is split by the one in which it ends: their
-    deltas add to D. One entry alone is measured by the whole cap, since it was chosen before any
-    result. The price of adaptive choice is that of a delta 16 times smaller, some 10 % of epsilon
-    where delta is 1e-6; many equal releases cost as the square root of their number.
+    filter of (E, D/8): an (epsilon, delta)-private release is one of pure epsilon but with
+    probability delta, under both neighbours (Kairouz, Oh and Viswanath 2015), so that with
+    probability 1 - D/16 the others have a likelihood ratio of at most :math:`e^{e}`; and Gaussian
+    releases with a bounded sum of squares are together as private as one with that sum, however
+    each is chosen (Smith and Thakurta 2022, Theorem 1). A sequence that stays in the union of eight
+    such rules is split by the one in which it ends: their deltas add to D. One entry alone is
+    measured by the whole cap, since it was chosen before any result. The price of adaptive choice
+    is that of a delta 16 times smaller, some 10 % of epsilon where delta is 1e-6; many equal
+    releases cost as the square root of their number.
 
     Draws in other *processes* are not heard: fit with ``n_jobs=None``. Random states that are fixed
     void the guarantees, and count as if they did not.
@@ -219,8 +219,9 @@ class Budget:
         neighboring: str | None = None,
         unit: str | None = None,
     ) -> None:
-        self._path = Path(file)
-        self._inside = ExitStack()
+        self._path = Path(file).absolute()
+        self._inside: list[ExitStack] = []
+        self._seen = 0
         stated = {
             "table": table,
             "epsilon": epsilon,
@@ -240,7 +241,8 @@ class Budget:
                 if told["composition"] == "gaussian" and told["delta"] == 0.0:
                     raise BudgetError("delta must be positive where composition is 'gaussian'")
                 self._append(place, {"format": _FORMAT, **told, "opened": _now()})
-            head = self._read(place)[0]
+                self._sync_folder()
+            head = self._lines(place)[0]
         for name, value in stated.items():
             if value is not None and head[name] != value:
                 raise BudgetError(
@@ -257,7 +259,7 @@ class Budget:
     def entries(self) -> tuple[Entry, ...]:
         """Return all lines, of other processes too, in order."""
         with self._held() as place:
-            return self._read(place)[1]
+            return self._read(place)
 
     def spent(self) -> tuple[float, float]:
         """Return an epsilon and a delta that cover all entries.
@@ -273,6 +275,8 @@ class Budget:
             both = _added(counted)
             return float(both[0]), float(both[1])
         low, high = 0.0, self.epsilon
+        while not self._fits(counted, high):  # which somebody else has written
+            low, high = high, 2.0 * high
         while high - low > 1e-6 * high:
             middle = (low + high) / 2.0
             low, high = (low, middle) if self._fits(counted, middle) else (middle, high)
@@ -326,20 +330,23 @@ class Budget:
         }
 
     def __repr__(self) -> str:
-        spent = self.spent()
+        try:
+            spent = self.spent()
+        except BudgetError:
+            return f"Budget({self._path.name!r}: cannot be read)"
         return (
             f"Budget({self._path.name!r}: epsilon {spent[0]:.4g} of {self.epsilon:g} and delta "
             f"{spent[1]:.3g} of {self.delta:g} spent by {len(_counted(self.entries()))} releases)"
         )
 
     def __enter__(self) -> Self:
-        if self in open_accounts():
-            raise BudgetError("budget must not be opened twice: each release would count twice")
-        self._inside.enter_context(account_open(self))
+        inside = ExitStack()
+        inside.enter_context(account_open(self))
+        self._inside.append(inside)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._inside.close()
+        self._inside.pop().close()
 
     @contextmanager
     def charging(self, price: Price) -> Iterator[None]:
@@ -355,14 +362,17 @@ class Budget:
         BudgetError
             If the cap would be passed, or the guarantee is of another kind than the cap.
         """
-        check_epsilon(price.epsilon)
-        check_probability("delta", price.delta, zero=True)
+        price = replace(
+            price,
+            epsilon=float(check_epsilon(price.epsilon)),
+            delta=float(check_probability("delta", price.delta, zero=True)),
+        )
         if price.neighboring != self.neighboring:
             raise BudgetError(
                 f"neighboring must be {self.neighboring!r}, of which the budget is, got "
                 f"neighboring={price.neighboring!r}"
             )
-        if price.unit not in _COVERS[self.unit]:
+        if price.unit != self.unit:
             raise BudgetError(
                 f"the budget is of one {self.unit}, and the guarantee of one {price.unit}: "
                 f"{price.what}"
@@ -383,42 +393,56 @@ class Budget:
                 raise
         self._end(entry, book)
 
-    def charge(self, draw: Draw) -> None:
-        """Write down one draw that no estimator announced, before it is made, or refuse it.
+    @contextmanager
+    def paying(
+        self, what: str, *, epsilon: float, delta: float = 0.0, gaussian: bool = False
+    ) -> Iterator[None]:
+        """Pay for draws that no estimator announces, such as sums with noise or answers.
 
         Parameters
         ----------
-        draw : Draw
-            With a sensitivity; a Gaussian one is counted at a sixteenth of the cap's delta.
+        what : str
+            What is released, in words; public.
+        epsilon, delta : float
+            Guarantee of all that is drawn inside, together, for the relation and the unit of this
+            budget: whoever draws has to know it.
+        gaussian : bool, default=False
+            Whether that is one Gaussian release of this epsilon and delta, or as private.
 
         Raises
         ------
         BudgetError
-            If the cap would be passed, if the draw states no sensitivity or its loss in another
-            way, or if it is Gaussian and the cap has no delta.
+            If the cap would be passed, before anything is drawn.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> from dplit.mechanisms import Laplace
+        >>> with TemporaryDirectory() as place:
+        ...     budget = Budget(f"{place}/b.json", epsilon=1.0, delta=0.0)
+        ...     with budget.paying("a count", epsilon=0.5):
+        ...         noisy = Laplace(scale=2.0).add([40.0], hides="a count", sensitivity=1.0)
+        ...     budget.spent()
+        (0.5, 0.0)
         """
-        if draw.stated is not None or draw.sensitivity is None or not draw.scale > 0.0:
-            raise BudgetError(
-                f"a draw inside a budget must state its sensitivity, or be of an estimator: "
-                f"{draw.purpose}"
-            )
-        times = draw.copies * draw.steps
-        ratio = Fraction(draw.sensitivity) / Fraction(draw.scale)
-        mu, delta = None, 0.0
-        if draw.mechanism in ("gaussian", "gaussian_process"):
-            delta = self.delta * _DRAW_SHARE
-            if not 0.0 < delta < 0.5:
-                raise BudgetError(f"the budget's delta must be in (0, 1) for {draw.purpose}")
-            mu = math.nextafter(math.sqrt(round_up(times * ratio**2)), math.inf)
-            epsilon = float(gaussian_epsilon(sigma=math.nextafter(1.0 / mu, 0.0), delta=delta))
-        else:
-            epsilon = round_up(times * ratio * (2 if draw.mechanism == "noisy_max" else 1))
-        self._begin(Price(f"a draw: {draw.purpose}", epsilon, delta), mu)
+        price = Price(what, epsilon, delta, gaussian, self.neighboring, self.unit, self.table)
+        with self, charged(price):
+            yield
+
+    def refuse(self, draw: Draw) -> None:
+        """Refuse one draw that nobody announced, before it is made.
+
+        Its sensitivity may be that of another relation than the cap's, or of less than a unit.
+        """
+        raise BudgetError(
+            "a draw inside a budget must be of an estimator or a release, or be announced by "
+            f"budget.paying(..., epsilon=..., delta=...): {draw.purpose}"
+        )
 
     def _begin(self, price: Price, mu: float | None) -> Entry:
         """Append the line of a release, if the cap is not passed with it."""
         with self._held() as place:
-            _, entries = self._read(place)
+            entries = self._read(place)
             counted = _counted(entries)
             number, when = len(entries) + 1, _now()
             table = price.table or self.table
@@ -442,8 +466,6 @@ class Budget:
         told: dict[str, Any] = {"entry": entry.number, "drawn": book.rows()}
         if book.unheard:
             told["drawn"].append({"draw": "of other threads", "times": str(book.unheard)})
-        elif len(book):
-            told |= _settled(entry, book)
         try:
             with self._held() as place:
                 self._append(place, told)
@@ -486,6 +508,15 @@ class Budget:
                 raise BudgetError(f"{rule}, in a place with locks: {error.strerror}") from None
             os.close(place)
 
+    def _sync_folder(self) -> None:
+        """Bring the name of a new file to the disk, where folders can be synchronised."""
+        with suppress(OSError):
+            folder = os.open(self._path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+
     def _append(self, place: int, line: Mapping[str, Any]) -> None:
         """Write one line to the disk, whole or not at all, below one that is not whole too."""
         size = os.fstat(place).st_size
@@ -504,7 +535,20 @@ class Budget:
                 f"the budget {self._path.name} must be a file that can be written: {error.strerror}"
             ) from None
 
-    def _read(self, place: int) -> tuple[dict[str, Any], tuple[Entry, ...]]:
+    def _read(self, place: int) -> tuple[Entry, ...]:
+        """Return the entries of the file that was opened, and of no other that has its name now."""
+        head, entries = self._lines(place)
+        mine = (self.table, self.epsilon, self.delta, self.composition, self.neighboring, self.unit)
+        names = ("table", "epsilon", "delta", "composition", "neighboring", "unit")
+        if tuple(head.get(name) for name in names) != mine or len(entries) < self._seen:
+            raise BudgetError(
+                f"{self._path.name} must be the budget that was opened; it states another cap now, "
+                "or has lost lines"
+            )
+        self._seen = len(entries)
+        return entries
+
+    def _lines(self, place: int) -> tuple[dict[str, Any], tuple[Entry, ...]]:
         """Return the head, and the entries with what was written after them."""
         content = os.pread(place, os.fstat(place).st_size, 0)
         lines = content.decode("utf-8", "replace").split("\n")
@@ -528,11 +572,8 @@ class Budget:
             found.append(Entry(len(found) + 1, **told))  # type: ignore[arg-type]
         elif line is not None and 0 < line.get("entry", 0) <= len(found):
             entry = found[line["entry"] - 1]
-            changed = {k: line[k] for k in ("epsilon", "delta", "mu") if k in line}
             state: Any = "drawn" if line["drawn"] else "nothing drawn"
-            found[entry.number - 1] = replace(
-                entry, state=state, drawn=tuple(line["drawn"]), **changed
-            )
+            found[entry.number - 1] = replace(entry, state=state, drawn=tuple(line["drawn"]))
         elif begun := _BEGUN.match(text):
             amounts = float(begun[1]), float(begun[2])
             found.append(Entry(len(found) + 1, "a line that is not whole", "", "", *amounts))
@@ -557,7 +598,7 @@ def _checked_head(stated: Mapping[str, Any]) -> dict[str, Any]:
     if stated["neighboring"] is not None:
         check_neighboring(stated["neighboring"])
     if stated["unit"] is not None:
-        check_choice("unit", stated["unit"], tuple(_COVERS))
+        check_choice("unit", stated["unit"], _UNITS)
     if not isinstance(stated["table"], (str, type(None))):
         raise TypeError(f"table must be a text, got table={stated['table']!r}")
     return checked
@@ -579,29 +620,6 @@ def _mu(epsilon: float, delta: float) -> float | None:
     if not 0.0 < delta < 0.5:
         return None
     return math.nextafter(1.0 / float(gaussian_sigma(epsilon=epsilon, delta=delta)), math.inf)
-
-
-def _settled(entry: Entry, book: Ledger) -> dict[str, float | None]:
-    """Return what changes of an entry by what was heard of it: never its guarantee for a larger."""
-    from dplit.audit import LedgerError
-
-    try:
-        losses = book._losses()
-    except LedgerError:
-        return {} if entry.mu is None else {"mu": None}
-    if any(part.events for part in losses):
-        return {} if entry.mu is None else {"mu": None}
-    pure = round_up(max(part.pure for part in losses))
-    squares = max(part.squares for part in losses)
-    if pure and not squares:
-        return {"epsilon": min(entry.epsilon, pure), "delta": 0.0} if pure <= entry.epsilon else {}
-    if pure:
-        return {} if entry.mu is None else {"mu": None}
-    mu = math.nextafter(math.sqrt(round_up(squares)), math.inf)
-    allowed = _mu(entry.epsilon, entry.delta)
-    if allowed is None or mu > allowed * (1.0 + 1e-9):
-        return {"mu": None}
-    return {"mu": min(mu, allowed)}
 
 
 def _now() -> str:

@@ -125,8 +125,8 @@ class Account(Protocol):
     def charging(self, price: Price) -> AbstractContextManager[Any]:
         """Write a price down, or refuse it, before what it pays for is drawn inside."""
 
-    def charge(self, draw: Draw) -> None:
-        """Write down one draw that nobody announced, or refuse it, before it is made."""
+    def refuse(self, draw: Draw) -> None:
+        """Refuse one draw that nobody announced, before it is made."""
 
     def as_json(self) -> dict[str, Any]:
         """Return what a card says of it."""
@@ -146,7 +146,7 @@ def charged(price: Price | None) -> Iterator[None]:
         yield
         return
     with ExitStack() as stack:
-        for account in tuple(_ACCOUNTS):
+        for account in open_accounts():
             stack.enter_context(account.charging(price))
         token = _CHARGED.set(True)
         try:
@@ -166,8 +166,8 @@ def account_open(account: Account) -> Iterator[None]:
 
 
 def open_accounts() -> tuple[Account, ...]:
-    """Return the budgets that are open."""
-    return tuple(_ACCOUNTS)
+    """Return the budgets that are open, each once."""
+    return tuple(dict.fromkeys(_ACCOUNTS))
 
 
 #: All that are open in this process, whatever the thread.
@@ -249,7 +249,7 @@ def record_draw(mechanism: Mechanism, purpose: str, *, of: Any = None, **facts: 
     asked["scale"] = float(asked["scale"])
     draw = Draw(mechanism, purpose, **asked)
     for account in paying:
-        account.charge(draw)
+        account.refuse(draw)
     for one in open_ledgers:
         one.drawn(draw, of)
 

@@ -6,6 +6,7 @@ import html
 import math
 import platform
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
@@ -61,11 +62,7 @@ def _card(
 
 def doubts(epsilon: float, delta: float, units: int | None, *, persons: bool = False) -> list[str]:
     """Say what a reader of the card should know of the budget, by public numbers."""
-    told = [
-        "the budget on disk counts what one record loses, and not what a person with several does"
-        for account in open_accounts()
-        if persons and account.as_json()["of one"] != "person"
-    ]
+    told = []
     if epsilon > 10.0:
         told.append(
             f"epsilon {epsilon:g} is large: by the bound alone, what is released may be "
@@ -87,7 +84,11 @@ def said_of(units: int | None, about: Mapping[str, Any], of: str = "records") ->
     said = {"table": "not said", "date": datetime.now(UTC).date().isoformat(), **about}
     if units is not None:
         said[f"number of {of}, which is public"] = units
-    return said | {"budget on disk": [account.as_json() for account in open_accounts()]}
+    accounts = []
+    for account in open_accounts():
+        with suppress(ValueError):  # of a file that is gone: what was drawn is drawn
+            accounts.append(account.as_json())
+    return said | {"budget on disk": accounts}
 
 
 def _stated(facts: TableFacts, settings: Mapping[str, Any]) -> dict[str, Any]:

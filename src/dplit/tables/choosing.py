@@ -222,7 +222,7 @@ def choose(
             f"budget, and the other {sizes[1]}, to which nothing was fitted, chose between them; "
             "values are clipped to the stated bounds)",
         )
-        told += doubts(epsilon, delta, units, persons=bool(facts.group))
+        told += doubts(epsilon, delta, units)
         return write(found[best], fitted, {}, told, about=said_of(units, {}, f"{unit}s"))
 
 

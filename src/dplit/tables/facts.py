@@ -636,7 +636,7 @@ def state_facts(
         decimal,
         thousands,
         group,
-        rows_each,
+        int(rows_each),
         tuple(map(tuple, pairs)),
     )
 

@@ -365,10 +365,6 @@ def load_model(folder: str | os.PathLike[str]) -> ReleasedModel:
 
     Examples
     --------
-    :func:`~dplit.tables.releasing.release` writes such a folder, and its example reads it again.
-
-    Examples
-    --------
     >>> from tempfile import TemporaryDirectory
     >>> from dplit import release
     >>> table = {"age": np.linspace(20.0, 80.0, 1000), "cost": np.linspace(0.0, 9.0, 1000)}

@@ -22,7 +22,7 @@ from dplit.accounting.budget import Budget
 from dplit.advice.engine import Recommendation
 from dplit.advice.tables import recommend
 from dplit.audit import ledger
-from dplit.mechanisms._draws import charged, open_accounts, passing
+from dplit.mechanisms._draws import charged, passing
 from dplit.tables._cards import doubts, said_of
 from dplit.tables._chunks import TableError
 from dplit.tables._folders import _check_new, _public, writing
@@ -38,6 +38,9 @@ from dplit.tables.facts import (
 from dplit.tables.mechanisms import MECHANISMS, TableMechanism, is_gaussian
 from dplit.tables.mechanisms import mechanism as mechanism_of
 from dplit.tables.released import ReleasedModel, load_model
+
+#: What a card says where nobody said anything.
+_UNSAID = "not said"
 
 
 def _check_memory(found: TableMechanism, n_records: int, neighboring: str) -> None:
@@ -200,7 +203,7 @@ def _released(
     price = replace(
         price_of(unfitted, f"release of {name} for {facts.target or facts.task}"),
         epsilon=epsilon,
-        table=(about or {}).get("table", ""),
+        table=(about or {}).get("table", "").replace(_UNSAID, ""),
     )
     if facts.group:
         price = replace(price, delta=delta, gaussian=gaussian, unit="person")
@@ -217,7 +220,7 @@ def _released(
         if facts.group:
             units = len(problem.X) // facts.rows_each
             _state_persons(fitted, facts, epsilon, delta, units)
-        told += doubts(epsilon, delta, units, persons=bool(facts.group))
+        told += doubts(epsilon, delta, units)
         said = said_of(units, about or {}, "persons" if facts.group else "records")
         return write(found, fitted, chosen, told, releases, n_records, said)
 
@@ -306,7 +309,7 @@ def release(
         Receives ``model.json``, ``card.json`` and ``card.html``; one that holds a release is
         refused. With None nothing is written.
     mechanism : str, optional
-        One of :data:`dplit.tables.mechanisms.MECHANISMS` for the task. By default that of
+        One of ``dplit.tables.mechanisms.MECHANISMS`` for the task. By default that of
         :func:`~dplit.advice.tables.recommend`, which reads public numbers; where it says that
         nothing is worth a release, nothing is released.
     settings : mapping, optional
@@ -397,12 +400,12 @@ def release(
     advice = None if hidden else _advice(problem, facts, epsilon, delta, majority)
     name = mechanism or _recommended(advice)
     about = {
-        "table": table or (account.table if account else "") or "not said",
-        "stated by": stated_by or "not said",
-        "intended use": intended_use or "not said",
+        "table": table or (account.table if account else "") or _UNSAID,
+        "stated by": stated_by or _UNSAID,
+        "intended use": intended_use or _UNSAID,
         "expected": _expectation(advice, kind, majority),
     }
-    with nullcontext() if account is None or account in open_accounts() else account:
+    with nullcontext() if account is None else account:
         model = _released(
             problem, facts, name, folder, epsilon, delta, neighboring, chosen, about, random_state
         )
