@@ -324,7 +324,8 @@ def _place(
 
 def _person(value: Any) -> Any:
     """Return what tells a person from others, None for nobody: of numbers, and of texts that are
-    written as numbers, the number. To take two for one is safe, and not the other way round.
+    written as numbers, the number. To take two for one is safe, and not the other way round: write
+    numbers above 2^53 in one way.
     """
     if is_missing(value):
         return None
