@@ -96,11 +96,12 @@ def test_separators_in_quotes_are_no_separators(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_read_as_its_files_are(tmp_path: Path) -> None:
-    """Columns in any order, hidden names skipped, links once; other columns are refused."""
+    """Columns in any order, hidden names skipped, links once; other columns are refused, and so is
+    the same table in two forms, of which each record would count twice.
+    """
     (tmp_path / "a.csv").write_text(text())
     (tmp_path / "b").mkdir()
-    table = {"cost": [1.0], "age": [60.0], "sex": ["m"]}
-    parquet.write_table(pa.table(table), tmp_path / "b" / "c.parquet")
+    (tmp_path / "b" / "c.csv").write_text("cost,age,sex\n1,60,m\n")
     (tmp_path / "_staged.csv").write_text(text())
     (tmp_path / ".b.csv").write_text(text())
     (tmp_path / "d.csv").symlink_to(tmp_path / "a.csv")
@@ -111,6 +112,12 @@ def test_a_folder_is_read_as_its_files_are(tmp_path: Path) -> None:
         load_problem(tmp_path, facts())
     (tmp_path / "f.json").touch()
     with pytest.raises(TableError, match=r"must end in .*, got 'f\.json'"):
+        load_problem(tmp_path, facts())
+    (tmp_path / "f.json").unlink()
+    table = {"cost": [1.0], "age": [60.0], "sex": ["m"]}
+    parquet.write_table(pa.table(table), tmp_path / "b" / "c.parquet")
+    assert len(load_problem(tmp_path / "b" / "c.parquet", facts()).X) == 1
+    with pytest.raises(TableError, match="all CSV or all Parquet, got some of each"):
         load_problem(tmp_path, facts())
 
 
