@@ -19,11 +19,19 @@ from sklearn.base import clone
 from dplit import Budget, PrivatePCA, explore
 from dplit.accounting.budget import BudgetError, Entry, _within_gaussian, _within_sum
 from dplit.audit import ledger
-from dplit.mechanisms import Gaussian, Laplace, gaussian_delta, gaussian_sigma, report_noisy_min
+from dplit.mechanisms import (
+    Gaussian,
+    Laplace,
+    gaussian_delta,
+    gaussian_epsilon,
+    gaussian_sigma,
+    report_noisy_min,
+)
 from dplit.mechanisms._draws import listen, open_accounts, passing, record_draw, stop
 from dplit_studies.audits.cases import ESTIMATORS
 from dplit_studies.audits.replays import unrelated
 
+# a hundred records are few, and what is learnt of them is asked nowhere here
 pytestmark = pytest.mark.filterwarnings("ignore::dplit.NoiseWarning")
 
 X = np.linspace(-0.5, 0.5, 400).reshape(100, 4)
@@ -90,7 +98,7 @@ def test_every_estimator_is_charged_once_at_its_guarantee(name: str, file: Path)
     budget, data = Budget(file, epsilon=1e6, delta=0.4, neighboring=relation), unrelated(name)[0]
     entries = type(model).__module__.startswith("dplit.entries")
     with budget, ledger() as book, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+        warnings.simplefilter("ignore")  # of noise, and of defaults that the cases leave
         if entries:
             with pytest.raises(BudgetError, match="of one record, and the guarantee of one entry"):
                 model.fit(*data)
@@ -131,7 +139,7 @@ def test_what_is_announced_as_gaussian_is_that(file: Path) -> None:
                 neighboring=getattr(model, "neighboring", "replace_one"),
             )
             with budget, ledger() as book, warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+                warnings.simplefilter("ignore")  # as above
                 try:
                     model.fit(*unrelated(name)[0])
                 except ValueError:  # a relation, or noise, that it does not have
@@ -291,7 +299,10 @@ def test_amounts_of_numpy_are_amounts(file: Path) -> None:
 
 
 def child(run: Callable[[], Any]) -> int:
-    """Start a process that runs something, and ends with 0 if that comes back."""
+    """Start a process that runs something, and ends with 0 if that comes back.
+
+    Python warns of forks where there are threads; the child uses none of theirs.
+    """
     number = os.fork()
     if number == 0:
         try:
@@ -509,3 +520,13 @@ def test_amounts_are_the_decimals_that_they_are_written_as(file: Path) -> None:
         with pytest.raises(BudgetError):
             pca(epsilon=1e-12).fit(X)
     assert budget.left() == 0.0
+
+
+def test_the_price_of_adaptive_choice_is_as_the_docstring_says() -> None:
+    """Of a Gaussian release at its own delta, and at a sixteenth of it. Kills a share that moved,
+    or a number that was typed.
+    """
+    for delta, least, most in ((1e-6, 1.10, 1.18), (1e-4, 1.14, 1.34)):
+        for epsilon in (0.1, 1.0, 10.0):
+            sigma = gaussian_sigma(epsilon=epsilon, delta=delta)
+            assert least <= gaussian_epsilon(sigma=sigma, delta=delta / 16) / epsilon <= most

@@ -379,3 +379,11 @@ def test_silent_traps_are_refused_before_they_cost_a_budget(tmp_path: Path) -> N
 
 def test_a_release_says_in_one_line_what_it_is() -> None:
     assert repr(release(TABLE, **ASKED)).startswith("ReleasedModel(additive for days, epsilon 1,")
+
+
+def test_the_budget_is_told_the_name_of_the_table_as_it_is(tmp_path: Path) -> None:
+    """Kills a name of which a part is taken for what a card says where there is none."""
+    budget = Budget(tmp_path / "b.json", epsilon=3.0, delta=1e-5)
+    release(TABLE, **ASKED, budget=budget, table="whose name was not said")
+    release(TABLE, **ASKED, budget=budget)
+    assert [entry.table for entry in budget.entries()] == ["whose name was not said", ""]

@@ -200,10 +200,11 @@ def _released(
     unfitted = found.make(problem, **budget, settings=chosen)
     _public(unfitted)
     n_records = len(problem.X) if neighboring == "replace_one" else None
+    named = (about or {}).get("table")
     price = replace(
         price_of(unfitted, f"release of {name} for {facts.target or facts.task}"),
         epsilon=epsilon,
-        table=(about or {}).get("table", "").replace(_UNSAID, ""),
+        table="" if named in (None, _UNSAID) else named,
     )
     if facts.group:
         price = replace(price, delta=delta, gaussian=gaussian, unit="person")
