@@ -23,6 +23,8 @@ from dplit import (
     ObjectivePerturbationClassifier,
     PrivateAdditiveClassifier,
     PrivateAdditiveRegressor,
+    PrivateConstantClassifier,
+    PrivateConstantRegressor,
     PrivateKernelClassifier,
     PrivateKernelMachine,
     PrivateKernelMarginClassifier,
@@ -99,6 +101,8 @@ _AT_A_HUGE_BUDGET = [
     PrivateAdditiveRegressor(n_hats=2, **_COUNTED, **_ENDS, **_BOX),
     PrivateAdditiveClassifier(**_BOX),
     PrivateAdditiveClassifier(loss="logistic", **_BOX),
+    PrivateConstantClassifier(),
+    PrivateConstantRegressor(**_ENDS),
     PrivatePCA(1, data_norm=10.0),
     PrivatePCA(1, data_norm=10.0, neighboring="replace_one"),
     PrivateLloyd(3, bounds=(-10.0, 10.0), n_iter=10),
@@ -232,6 +236,16 @@ MODELS: dict[str, tuple[Any, str, str]] = {
         "coef_ intercept_ shapes_ classes_ loss_ _map",
         "one of 100 records.*stated box, the 2 labels are taken",
     ),
+    "mean": (
+        PrivateConstantRegressor(**_ENDS),
+        "constant_ interval_",
+        r"replacing one of 100 records.*labels are clipped to \[-4, 4\]",
+    ),
+    "majority": (
+        PrivateConstantClassifier(neighboring="add_remove"),
+        "shares_ interval_ classes_",
+        "removing one record .the 2 labels are taken",
+    ),
     "pca": (PrivatePCA(1, **_NORM), "components_ moments_ sigma_ _n_features_out", "to norm 4"),
     "lloyd": (
         PrivateLloyd(2, **_ENDS),
@@ -333,7 +347,7 @@ def test_only_what_is_private_is_kept_and_the_guarantee_is_stated(name: str) -> 
     found = _fitted(clone(model), epsilon=2.0, random_state=0)
     stated = {"epsilon_", "delta_", "neighboring_", "privacy_statement_", "n_features_in_"}
     assert set(vars(found)) == {*model.get_params(), *stated, *own.split()}
-    assert (found.epsilon_, found.delta_) in ((2.0, model.delta), (2.0, 0.0))
+    assert (found.epsilon_, found.delta_) in ((2.0, getattr(model, "delta", 0.0)), (2.0, 0.0))
     assert found.neighboring_ == getattr(model, "neighboring", found.neighboring_)
     budget = rf"\(2, {found.delta_:g}\)-differential privacy"
     parts = [words, "not finite", "fixed random_state, which voids"]
@@ -359,7 +373,7 @@ BAD: list[tuple[Any, dict[str, Any], str]] = [
     (tuple(MODELS), {"random_state": -1}, "random_state must be nonnegative"),
     (_NOTHING_SAID, {"data_norm": None}, "data_norm must be given"),
     (_NOTHING_SAID, {"data_norm": -1.0}, "data_norm must be positive"),
-    (f"{_SAID} waves lloyd", {"bounds": None}, "bounds must be given"),
+    (f"{_SAID} waves lloyd mean", {"bounds": None}, "bounds must be given"),
     (f"{_SAID} waves", {"bounds": (1.0, 1.0)}, "bounds must be two increasing numbers"),
     (f"{_SAID} gradient pca waves", {"delta": 0.0}, "delta must be"),
     (f"{_SAID} gradient pca waves", {"delta": 1.0}, "delta must be"),
@@ -373,7 +387,7 @@ BAD: list[tuple[Any, dict[str, Any], str]] = [
     ("shapes classes", {"indicators": ((2, 2),)}, "indicators must name a column once"),
     ("shapes classes", {"n_hats": 1}, "n_hats must be at least 2"),
     ("classes gradient", {"classes": ("a", "a")}, "classes must be two or more labels"),
-    ("gradient", {"classes": ("a",)}, "classes must be two or more labels"),
+    ("gradient majority", {"classes": ("a",)}, "classes must be two or more labels"),
     ("classes", {"classes": (0, 1, 2), "delta": 0.0}, "delta must be in"),
     ("adassp", {"rho": 1.0}, r"rho must be in \(1e-100, 1\), got rho=1.0"),
     ("pca", {"n_components": 4}, "n_components must be at most 3, got n_components=4"),
@@ -403,7 +417,7 @@ def test_bad_parameters_are_named(names: Any, changes: dict[str, Any], message: 
             _fitted(clone(MODELS[name][0]), **changes)
 
 
-@pytest.mark.parametrize("name", ["gradient", "objective", "classes"])
+@pytest.mark.parametrize("name", ["gradient", "objective", "classes", "majority"])
 def test_one_class_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="y must hold two classes unless classes is given"):
         MODELS[name][0].fit(np.zeros((30, 3)), np.zeros(30))

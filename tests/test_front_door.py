@@ -230,7 +230,7 @@ def test_extreme_numbers_fit_or_are_refused_before_a_draw(name: str) -> None:
     y = np.tile([-1.0, 1.0], 6) if signs else rng.uniform(-0.2, 0.2, 12)
     calls = [({parameter: value}) for parameter, values in EXTREMES.items() for value in values]
     own = case.release.get_params()
-    if own["delta"]:  # where it is least, a small epsilon has most noise
+    if own.get("delta"):  # where it is least, a small epsilon has most noise
         calls += [{"epsilon": epsilon, "delta": 1.1e-14} for epsilon in EXTREMES["epsilon"]]
     for stated in (call for call in calls if call.keys() <= own.keys()):
         model, refusal = clone(case.release).set_params(random_state=0, **stated), ""

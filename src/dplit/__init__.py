@@ -26,6 +26,7 @@ _HOMES = {
     "advice.tables": ("recommend",),
     "clusters.estimator": ("PrivateLloyd",),
     "components": ("PrivatePCA",),
+    "constant": ("PrivateConstantClassifier", "PrivateConstantRegressor"),
     "entries.estimators": ("AdditiveNoiseRegressor", "RandomProjectionRegressor"),
     "entries.moments": ("EntryMomentsRegressor",),
     "features.hats": ("HatFeatures",),

@@ -12,6 +12,8 @@ from dplit.additive import PrivateAdditiveRegressor as PrivateAdditiveRegressor
 from dplit.advice.tables import recommend as recommend
 from dplit.clusters.estimator import PrivateLloyd as PrivateLloyd
 from dplit.components import PrivatePCA as PrivatePCA
+from dplit.constant import PrivateConstantClassifier as PrivateConstantClassifier
+from dplit.constant import PrivateConstantRegressor as PrivateConstantRegressor
 from dplit.entries.estimators import AdditiveNoiseRegressor as AdditiveNoiseRegressor
 from dplit.entries.estimators import RandomProjectionRegressor as RandomProjectionRegressor
 from dplit.entries.moments import EntryMomentsRegressor as EntryMomentsRegressor

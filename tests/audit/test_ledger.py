@@ -267,6 +267,14 @@ SETTINGS: dict[str, tuple[dict[str, Any], dict[str, list[Any]]]] = {
         {"n_components": 1, **_NORM},
         {**_BUDGETS, **_DELTAS, "n_components": [{"n_components": 2}], "neighboring": _TWO},
     ),
+    "PrivateConstantRegressor": (
+        {**BOX},
+        {**_BUDGETS, "bounds": [{"bounds": (-0.1, 3.0)}], "neighboring": _TWO},
+    ),
+    "PrivateConstantClassifier": (
+        {"classes": _SIGNS},
+        {**_BUDGETS, "classes": [{"classes": (-1.0, 0.0, 1.0)}], "neighboring": _TWO},
+    ),
     "PrivateMarginClassifier": (
         {"classes": _SIGNS, **_NORM},
         {
@@ -438,6 +446,10 @@ SHARP = {
     "CompressivePCA",
     "PrivatePCA",
     "PrivatePCA replace_one",
+    "PrivateConstantRegressor",
+    "PrivateConstantRegressor add_remove",
+    "PrivateConstantClassifier",
+    "PrivateConstantClassifier add_remove",
     "PrivateMarginClassifier",
     "plan_release polydisc",
     "plan_release laplace and count",

@@ -22,13 +22,14 @@ from matplotlib.figure import Figure
 from sklearn.dummy import DummyRegressor
 from sklearn.metrics import r2_score
 
+from dplit.accounting import group_budget
 from dplit.advice.tables import ranked, recommend
 from dplit.streams import stream
 from dplit.tables import exploring
 from dplit.tables._chunks import TableError
 from dplit.tables.exploring import Exploration, explore
 from dplit.tables.facts import load_problem, state_facts
-from dplit.tables.mechanisms import MECHANISMS, TableMechanism, mechanism
+from dplit.tables.mechanisms import MECHANISMS, TableMechanism, _applicable, mechanism
 from tests.tables.test_boundary import NO_TABLES, SECRET, chain_of
 from tests.tables.test_sources import FRAMES
 
@@ -108,7 +109,7 @@ def test_a_score_is_that_of_the_estimator_on_the_stated_split(found: Exploration
     told: dict[str, Any] = {"bounds": {**BOUNDS, "y": (0, 9)}, "categories": SIDES}
     told |= {"ignore": ["class"], "classes": None, "fill": None}
     problem = load_problem(table, state_facts(list(table), target="y", **told))
-    assert set(found.scores) == {m.name for m in MECHANISMS if m.task == "regression"}
+    assert set(found.scores) == {m.name for m in _applicable("regression")}
     for name in ("additive", "sufficient_statistics"):
         for s in range(2):
             order = np.random.default_rng(5 + s).permutation(400)
@@ -210,8 +211,7 @@ def test_three_classes_are_learnt(three: Exploration) -> None:
 def test_two_classes_are_learnt_by_all() -> None:
     """A record with another label is in no part; kills one that counts as the first class."""
     found = classification(("low", "high"))
-    everything = {m.name for m in MECHANISMS if m.task == "classification"}
-    assert set(found.scores) == everything
+    assert set(found.scores) == {m.name for m in _applicable("classification")}
     labels = np.array(columns()["class"])[np.random.default_rng(0).permutation(400)]
     train, held = (part[part != "middle"] for part in (labels[:280], labels[280:]))
     larger = "low" if np.mean(train == "low") > 0.5 else "high"
@@ -366,7 +366,7 @@ def test_a_mechanism_for_two_classes_refuses_three() -> None:
     told |= dict.fromkeys(("categories", "fill", "ignore"))
     facts = state_facts(["x", "y"], target="y", **told)
     problem = load_problem({"x": [0.5] * 12, "y": ["a", "b", "c"] * 4}, facts)
-    rule = r"classes must be two for margin \(additive, noisy_gradient learn more\), got"
+    rule = r"classes must be two for margin \(additive, noisy_gradient, constant learn more\), got"
     with pytest.raises(ValueError, match=rule):
         mechanism("margin", "classification").make(problem, epsilon=1.0, delta=1e-6)
     model, _ = mechanism("additive", "classification").fit(problem, epsilon=1.0, delta=1e-6)
@@ -635,3 +635,37 @@ def test_an_odd_table_is_explored_or_refused_without_a_cell(
             _viewed(small(**{column: CELLS[name]}), said)
     assert said
     assert not re.search(f"{SECRET}|7391", "".join(said))
+
+
+def test_persons_are_explored_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A column that names the person predicts nothing of others; budgets are those of a release.
+
+    Kills a person in both parts of a split, labels in the order of the file, and a budget of one
+    record: at epsilon 3 and three records each its noise would be a third.
+    """
+    monkeypatch.setattr(
+        exploring, "_applicable", lambda task, **_: [mechanism("noisy_gradient", task)]
+    )
+    rng = np.random.default_rng(5)
+    who = rng.permutation(np.repeat(np.arange(400), 3))
+    table = {"who": who, "x": rng.uniform(0, 1, 1200), "code": who / 400.0}
+    table["y"] = rng.normal(0, 0.05, 400)[who] + table["x"]
+    asked: dict[str, Any] = {"target": "y", "bounds": {"x": (0, 1), "code": (0, 1), "y": (-1, 2)}}
+    seen = []
+    fit = TableMechanism.fit
+
+    def spied(self: Any, problem: Any, *, rows: Any, **options: Any) -> Any:
+        people = problem.X[rows, 1].round(6)  # three records each, all of them here
+        assert set(np.unique(people, return_counts=True)[1]) == {3}
+        seen.append((options["epsilon"], options["delta"]))
+        return fit(self, problem, rows=rows, **options)
+
+    monkeypatch.setattr(TableMechanism, "fit", spied)
+    found = explore(table, **asked, group="who", rows_each=3, epsilons=(3.0,), n_splits=2)
+    assert found.n_train == 840
+    assert seen == [group_budget(epsilon=3.0, delta=1e-6, size=3, gaussian=True)] * 2
+    assert found.not_private["linear"].mean() > 0.8  # of labels in another order it is below 0
+    few = explore(table, **asked, group="who", rows_each=3, epsilons=(3.0,), n_splits=1, rows=90)
+    assert few.n_train == 63
+    with pytest.raises(TableError, match="at least 10 persons, got 9"):
+        explore({k: v[who < 9] for k, v in table.items()}, **asked, group="who", rows_each=3)

@@ -45,7 +45,7 @@ def test_one_call_is_its_steps(tmp_path: Path) -> None:
     model = release(file, **ASKED, folder=tmp_path / "one", random_state=3)
     advice = recommend(task="regression", n=N, n_columns=2, epsilon=1.0, delta=1e-6)
     facts = state_facts(header_of(file), task="regression", **FACTS)
-    card = release_problem(
+    by_hand = release_problem(
         load_problem(file, facts),
         facts,
         str(advice.name),
@@ -54,7 +54,7 @@ def test_one_call_is_its_steps(tmp_path: Path) -> None:
         delta=1e-6,
         random_state=3,
     )
-    assert model.card["mechanism"] == card["mechanism"] == advice.name == "additive"
+    assert model.card["mechanism"] == by_hand.card["mechanism"] == advice.name == "additive"
     steps = load_model(tmp_path / "steps")
     assert np.array_equal(model.predict_file(file), steps.predict(TABLE))
     told = model.card["expected"]
@@ -282,10 +282,7 @@ def test_labelled_records_count_first_and_nobody_counts_nothing() -> None:
 def test_slots_of_no_record_are_empty() -> None:
     people = Contributions()
     people.see(["ann", None])
-    X, y, known = people.slots(np.ones((2, 1)), np.ones(2), np.zeros(2, bool), 3)
-    assert X.tolist() == [[0.0]] * 3
-    assert not known.any()
-    assert y.tolist() == [0.0] * 3
+    assert people.slots(np.ones((2, 1)), np.ones(2), np.zeros(2, bool), 3).tolist() == [-1] * 3
 
 
 @pytest.mark.parametrize("name", [m.name for m in MECHANISMS if m.task == "classification"])

@@ -38,6 +38,7 @@ def _card(
         "neighbouring relation": fitted.neighboring_,
         "epsilon": fitted.epsilon_,
         "delta": fitted.delta_,
+        **_constant(fitted),
         "draws of noise, in order (no number here depends on a record)": book.rows(),
         "stated as public": _stated(facts, settings),
         "warnings (from public numbers or from what is released)": list(told),
@@ -76,12 +77,28 @@ def doubts(epsilon: float, delta: float, units: int | None, *, persons: bool = F
     return told
 
 
+#: What a card says where nobody said anything.
+UNSAID = "not said"
+
+
+def stated_about(
+    account: Any, table: str | None, stated_by: str | None, intended_use: str | None
+) -> dict[str, Any]:
+    """Return what a card is told by its owner; the table has the name that its budget has."""
+    told = {"table": table, "stated_by": stated_by, "intended_use": intended_use}
+    for name, text in told.items():
+        if not isinstance(text, (str, type(None))):
+            raise TypeError(f"{name} must be a text, got {name}={text!r}")
+    told["table"] = table or (account.table if account else "")
+    return {name.replace("_", " "): text or UNSAID for name, text in told.items()}
+
+
 def said_of(units: int | None, about: Mapping[str, Any], of: str = "records") -> dict[str, Any]:
     """Return what a card says of a release besides its mechanism: when, of what, from which budget.
 
     ``units`` is how many records or persons there are, None where that is not public.
     """
-    said = {"table": "not said", "date": datetime.now(UTC).date().isoformat(), **about}
+    said = {"table": UNSAID, "date": datetime.now(UTC).date().isoformat(), **about}
     if units is not None:
         said[f"number of {of}, which is public"] = units
     accounts = []
@@ -89,6 +106,18 @@ def said_of(units: int | None, about: Mapping[str, Any], of: str = "records") ->
         with suppress(ValueError):  # of a file that is gone: what was drawn is drawn
             accounts.append(account.as_json())
     return said | {"budget on disk": accounts}
+
+
+def _constant(fitted: Any) -> dict[str, Any]:
+    """Return what a card says of a released constant."""
+    if not hasattr(fitted, "interval_"):
+        return {}
+    low, high = fitted.interval_.tolist()
+    if hasattr(fitted, "constant_"):
+        value, what = fitted.constant_, "mean of the target"
+    else:
+        value, what = float(fitted.shares_.max()), "share of the most frequent class"
+    return {f"{what} among the records fitted to, and 95 % interval": [value, low, high]}
 
 
 def _stated(facts: TableFacts, settings: Mapping[str, Any]) -> dict[str, Any]:

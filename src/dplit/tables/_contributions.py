@@ -55,13 +55,11 @@ class Contributions:
             -1 if who is None else codes.setdefault(who, len(codes)) for who in people
         )
 
-    def slots(
-        self, X: Array, y: Array, known: NDArray[np.bool_], each: int
-    ) -> tuple[Array, Array, NDArray[np.bool_]]:
-        """Return ``each`` records for every person, in the order in which they were seen.
+    def slots(self, X: Array, y: Array, known: NDArray[np.bool_], each: int) -> NDArray[np.intp]:
+        """Return which record fills each of ``each`` places of every person, -1 for none.
 
-        Of more records with a label some count, by a public hash of their values; what is missing
-        is filled with records without one. Whatever one person has changes these ``each`` alone.
+        Persons are in the order in which they were seen. Of more records with a label some count,
+        by a public hash of their values. Whatever one person has changes these ``each`` alone.
         """
         if not self._codes:
             raise TableError("the table must have at least one record with a person")
@@ -72,7 +70,6 @@ class Contributions:
         kept = mine[chosen_records(codes[mine], parts, each)]
         people = codes[kept]
         place = people * each + np.arange(len(kept)) - np.searchsorted(people, people)
-        rows = np.zeros((len(self._codes) * each, X.shape[1]))
-        labels, there = np.zeros(len(rows)), np.zeros(len(rows), bool)
-        rows[place], labels[place], there[place] = X[kept], y[kept], True
-        return rows, labels, there
+        filled = np.full(len(self._codes) * each, -1, np.intp)
+        filled[place] = kept
+        return filled

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +15,19 @@ from dplit._base import RandomState, noise_source, spawn_generators
 from dplit._checks import check_between, check_interval, check_probability
 from dplit._statements import state_guarantee
 from dplit.accounting import group_budget
+from dplit.accounting.budget import Budget
 from dplit.advice.tables import ranked
 from dplit.audit import ledger
 from dplit.mechanisms import gaussian_epsilon, gaussian_sigma, report_noisy_min
 from dplit.mechanisms._draws import Price, charged, part_of_records
-from dplit.tables._cards import doubts, said_of
+from dplit.tables._cards import UNSAID, doubts, said_of, stated_about
 from dplit.tables._chunks import TableError
 from dplit.tables._folders import _check_new, writing
+from dplit.tables._held_out import parted
 from dplit.tables.facts import Problem, header_of, load_problem, state_facts
 from dplit.tables.mechanisms import TableMechanism, is_gaussian, mechanism
 from dplit.tables.released import ReleasedModel
-from dplit.tables.releasing import _check_memory
+from dplit.tables.releasing import _account, _check_memory
 
 #: Steps of a record's loss, which lies between 0 and 1: whole numbers add exactly.
 _UNIT = 1 << 20
@@ -90,6 +93,10 @@ def choose(
     candidates: Sequence[str] | None = None,
     held: float = 0.2,
     folder: str | os.PathLike[str] | None = None,
+    budget: str | os.PathLike[str] | Budget | None = None,
+    table: str | None = None,
+    stated_by: str | None = None,
+    intended_use: str | None = None,
     random_state: RandomState = None,
     skewed: Sequence[str] | None = None,
     interactions: Sequence[tuple[str, str]] | None = None,
@@ -122,8 +129,8 @@ def choose(
         Receives the model and its card, as :func:`~dplit.tables.releasing.release` writes them.
     random_state : int, Generator, RandomState or None, default=None
         None for releases; anything else is for tests and voids the guarantee.
-    group, rows_each
-        Persons, as in :func:`~dplit.tables.releasing.release`.
+    budget, table, stated_by, intended_use, group, rows_each
+        What pays, what the card says, and persons, as in :func:`~dplit.tables.releasing.release`.
     skewed, interactions, separator, decimal, thousands
         As in :func:`~dplit.tables.exploring.explore`.
 
@@ -167,6 +174,8 @@ def choose(
     if delta >= 0.5:
         raise ValueError(f"delta must be below 1/2, got delta={delta!r}")
     held = check_interval("held", held, 0.0, 1.0)
+    account = _account(budget)
+    about = stated_about(account, table, stated_by, intended_use)
     if folder is not None:
         _check_new(Path(folder))
     facts = state_facts(
@@ -200,8 +209,13 @@ def choose(
     found = _candidates(kind, names, problem)
     for one in found:
         one.make(problem, epsilon=epsilon, delta=delta)  # checks what is stated of it
-    price = Price(f"choice of a mechanism for {target}", epsilon, delta, unit=unit)
-    with ledger() as book, writing(folder, facts, book, epsilon, delta) as write:
+    named = "" if about["table"] == UNSAID else about["table"]
+    price = Price(f"choice of a mechanism for {target}", epsilon, delta, unit=unit, table=named)
+    with (
+        nullcontext() if account is None else account,
+        ledger() as book,
+        writing(folder, facts, book, epsilon, delta) as write,
+    ):
         with charged(price):
             best, fits, parts = _chosen(problem, found, epsilon, delta, held, random_state)
         fitted, told = fits[best]
@@ -223,7 +237,7 @@ def choose(
             "values are clipped to the stated bounds)",
         )
         told += doubts(epsilon, delta, units)
-        return write(found[best], fitted, {}, told, about=said_of(units, {}, f"{unit}s"))
+        return write(found[best], fitted, {}, told, about=said_of(units, about, f"{unit}s"))
 
 
 def _chosen(
@@ -238,11 +252,7 @@ def _chosen(
     split, noise, *seeds = spawn_generators(random_state, 2 + len(found))
     bits = noise_source(random_state, noise)
     each = 1 if problem.facts is None else problem.facts.rows_each  # of a person
-    order = split.permutation(len(problem.X) // each)
-    cut = max(len(order) - max(1, round(held * len(order))), 1)
-    fit_to, judged_on = (
-        (people[:, None] * each + np.arange(each)).ravel() for people in (order[:cut], order[cut:])
-    )
+    fit_to, judged_on = parted(len(problem.X), each, held, split)
     exact = [is_gaussian(one, problem) for one in found]
     fits = []
     with part_of_records("records fitted to"):

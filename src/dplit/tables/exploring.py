@@ -18,6 +18,7 @@ from sklearn.metrics import accuracy_score, r2_score, recall_score, roc_auc_scor
 
 from dplit._bounds import LARGEST_INPUT
 from dplit._checks import check_epsilon, check_integer, check_probability
+from dplit.accounting import group_budget
 from dplit.accounting.budget import BudgetError
 from dplit.advice.engine import Recommendation
 from dplit.advice.tables import ranked, recommend
@@ -26,7 +27,7 @@ from dplit.mechanisms._draws import open_accounts
 from dplit.streams import stream
 from dplit.tables._chunks import TableError
 from dplit.tables.facts import Array, Problem, TableFacts, _loaded, header_of, state_facts
-from dplit.tables.mechanisms import TableMechanism, _applicable
+from dplit.tables.mechanisms import TableMechanism, _applicable, is_gaussian
 from dplit.tables.releasing import check_request
 
 #: Training records from which a fit takes minutes, for mechanisms that visit features of all
@@ -143,7 +144,7 @@ class Exploration:
             classes += f"majority={self.majority!r}, "
         return (
             f"recommend(task={self.task!r}, n={self.n_train}, n_columns={len(self.facts.columns)}, "
-            f"{classes}epsilon={self.epsilons[0]:g}, delta={self.delta:g})"
+            f"{classes}epsilon={self.epsilons[0] / self.facts.rows_each:g}, delta={self.delta:g})"
         )
 
     def _by_measure(self) -> dict[str, Measured]:
@@ -299,6 +300,11 @@ def _too_much(found: TableMechanism, n_train: int, n_columns: int, n_paired: int
     return ""
 
 
+def _each(problem: Problem) -> int:
+    """Return how many records a person has in a table."""
+    return 1 if problem.facts is None else problem.facts.rows_each
+
+
 class _Scorer:
     """Splits of a table, and the score of a model on what a split holds out.
 
@@ -310,8 +316,12 @@ class _Scorer:
 
     def split(self, index: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the places of training and of held-out records."""
-        order = np.random.default_rng(self.seed + index).permutation(len(self.problem.X))
-        parts = np.split(order, [int(0.7 * len(order))])
+        n, each = len(self.problem.X), _each(self.problem)
+        order = np.random.default_rng(self.seed + index).permutation(n // each)
+        parts = [
+            (people[:, None] * each + np.arange(each)).ravel()
+            for people in np.split(order, [int(0.7 * len(order))])
+        ]
         if self.problem.known is not None:
             parts = [part[self.problem.known[part]] for part in parts]
         return parts[0], parts[1]
@@ -380,6 +390,8 @@ def explore(
     majority: float | None = None,
     skewed: Sequence[str] | None = None,
     interactions: Sequence[tuple[str, str]] | None = None,
+    group: str | None = None,
+    rows_each: int = 1,
     separator: str | None = None,
     decimal: str = ".",
     thousands: str = "",
@@ -438,6 +450,9 @@ def explore(
         Columns that say something together which is no sum of what each says, as two coordinates
         do: additive models learn a map of each pair. Each costs budget: name few, and only such as
         are known without this table.
+    group, rows_each
+        Persons, as in :func:`~dplit.tables.releasing.release`: budgets are theirs, and the records
+        of a person are in one part of a split.
     separator : str or None, default=None
         One character between the fields of a CSV file; None reads it off the first line.
     decimal, thousands : str, default="." and ""
@@ -497,6 +512,8 @@ def explore(
         interactions=interactions,
         decimal=decimal,
         thousands=thousands,
+        group=group,
+        rows_each=rows_each,
     )
     budgets = tuple(check_epsilon(epsilon, "epsilons") for epsilon in epsilons)
     if not budgets or check_probability("delta", delta) >= 0.5:
@@ -508,8 +525,11 @@ def explore(
     problem, truth, odd = _loaded(file, facts, truth=True, separator=separator)
     if rows is not None and check_integer("rows", rows, minimum=10) < len(problem.X):
         problem, truth = _some(problem, truth, rows, seed)
-    if len(problem.X) < 10:
-        raise TableError(f"exploring needs at least 10 records, got {len(problem.X)}")
+    if len(problem.X) // facts.rows_each < 10:
+        unit = "persons" if group else "records"
+        raise TableError(
+            f"exploring needs at least 10 {unit}, got {len(problem.X) // facts.rows_each}"
+        )
     if len(problem.labelled().X) < 10:
         raise TableError("exploring needs at least 10 records with a label")
     scorer = _Scorer(problem, truth, seed)
@@ -540,7 +560,9 @@ def _compared(
 ) -> Exploration:
     """Fit everything on every split."""
     kind, (n, width) = facts.task, scorer.problem.X.shape
-    n_train, n_classes = int(0.7 * n), len(facts.classes) if kind == "classification" else None
+    each = facts.rows_each
+    n_train = int(0.7 * (n // each)) * each
+    n_classes = len(facts.classes) if kind == "classification" else None
     usable = _applicable(kind, n_classes=n_classes or 2)
     shapes = HatMap.of(8, facts.box, facts.indicators, width, facts.pairs)
     paired = sum(part.stop - part.start for part in shapes.slices()[len(shapes.groups) :])
@@ -553,12 +575,12 @@ def _compared(
         "n_classes": n_classes,
         "delta": delta,
     }
-    advice = tuple(recommend(**stated, epsilon=e, majority=majority) for e in budgets)
+    advice = tuple(recommend(**stated, epsilon=e / each, majority=majority) for e in budgets)
     named = {m.name for m in kept}
     chosen = tuple(
         None
         if told.estimator is None
-        else next(name for name in ranked(**stated, epsilon=epsilon) if name in named)
+        else next(name for name in ranked(**stated, epsilon=epsilon / each) if name in named)
         for epsilon, told in zip(budgets, advice, strict=True)
     )
     measures = ("R2",) if kind == "regression" else _OF_CLASSES
@@ -599,7 +621,9 @@ def _compared(
 
 def _some(problem: Problem, truth: Array, rows: int, seed: int) -> tuple[Problem, Array]:
     """Return some records of a table, drawn without looking at them."""
-    kept = np.random.default_rng(seed).permutation(len(problem.X))[:rows]
+    each = _each(problem)
+    people = np.random.default_rng(seed).permutation(len(problem.X) // each)[: rows // each]
+    kept = (people[:, None] * each + np.arange(each)).ravel()
     known = None if problem.known is None else problem.known[kept]
     return replace(problem, X=problem.X[kept], y=problem.y[kept], known=known), truth[kept]
 
@@ -630,11 +654,15 @@ def _scored(
     scores = []
     for place, epsilon in enumerate(epsilons):
         rng = stream(scorer.seed + index, f"explore-{found.name}", "noise", place)
+        gaussian = is_gaussian(found, scorer.problem)
+        budget = group_budget(
+            epsilon=epsilon, delta=delta, size=_each(scorer.problem), gaussian=gaussian
+        )
         model, _ = found.fit(
             scorer.problem,
             rows=train,
-            epsilon=epsilon,
-            delta=delta,
+            epsilon=budget[0],
+            delta=budget[1],
             random_state=rng,
             settings=settings,
         )

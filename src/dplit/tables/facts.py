@@ -858,13 +858,16 @@ def _loaded(
         agreement.check()
     X = np.frombuffer(numbers).reshape(-1, width)
     y: NDArray[Any] = np.frombuffer(labels) if facts.target else np.zeros(len(X))
-    known = ~np.isnan(y)
+    known, told = ~np.isnan(y), np.array(read)
     y = np.where(known, y, 0.0)
-    if facts.group:
-        X, y, known = people.slots(X, y, known, facts.rows_each)
+    if facts.group:  # a place that nobody fills is a record without a label
+        filled = people.slots(X, y, known, facts.rows_each)
+        known = filled >= 0
+        X, y = np.where(known[:, None], X[filled], 0.0), np.where(known, y[filled], 0.0)
+        told = np.where(known, told[filled], np.nan) if truth else told
     if facts.task == "classification":
         y = np.array(facts.classes)[y.astype(int)]
     name = Path(file).name if isinstance(file, (str, os.PathLike)) else "table"
     public = (facts.public, facts.data_norm, facts.box, facts.indicators)
     problem = Problem(name, facts.task, X, y, *public, known, facts)
-    return problem, np.array(read), agreement.odd(len(X))
+    return problem, told, agreement.odd(len(numbers) // width)

@@ -27,6 +27,7 @@ from dplit._labels import stated_classes, stated_weights
 from dplit.additive import PrivateAdditiveClassifier, PrivateAdditiveRegressor
 from dplit.clusters.estimator import PrivateLloyd
 from dplit.components import PrivatePCA
+from dplit.constant import PrivateConstantClassifier, PrivateConstantRegressor
 from dplit.kernels.machines import PrivateKernelClassifier, PrivateKernelMachine
 from dplit.kernels.random_features import PrivateRandomFeatureRegressor
 from dplit.linear.gradient_classifier import NoisyGradientClassifier
@@ -71,7 +72,7 @@ class TableMechanism:
     Examples
     --------
     >>> [one.name for one in MECHANISMS if one.task == "classification" and one.many]
-    ['additive', 'noisy_gradient']
+    ['additive', 'noisy_gradient', 'constant']
     """
 
     name: str
@@ -242,6 +243,14 @@ MECHANISMS: tuple[TableMechanism, ...] = (
         drawn=True,
     ),
     TableMechanism(
+        "constant",
+        "regression",
+        PrivateConstantRegressor,
+        ("constant_", "interval_"),
+        _BOTH,
+        told=(),
+    ),
+    TableMechanism(
         "additive",
         "classification",
         PrivateAdditiveClassifier,
@@ -293,6 +302,15 @@ MECHANISMS: tuple[TableMechanism, ...] = (
         drawn=True,
     ),
     TableMechanism(
+        "constant",
+        "classification",
+        PrivateConstantClassifier,
+        ("shares_", "interval_", "classes_"),
+        _BOTH,
+        told=(),
+        many=True,
+    ),
+    TableMechanism(
         "compressive_kmeans",
         "clustering",
         CompressiveKMeans,
@@ -335,11 +353,14 @@ MECHANISMS: tuple[TableMechanism, ...] = (
 def _applicable(
     task: str, neighboring: str = "replace_one", n_classes: int = 2
 ) -> list[TableMechanism]:
-    """Return the mechanisms of a task that can guarantee a neighbouring relation."""
+    """Return the mechanisms of a task that learn of columns under a neighbouring relation."""
     return [
         m
         for m in MECHANISMS
-        if m.task == task and neighboring in m.relations and (m.many or n_classes <= 2)
+        if m.task == task
+        and neighboring in m.relations
+        and (m.many or n_classes <= 2)
+        and m.name != "constant"
     ]
 
 

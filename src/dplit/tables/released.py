@@ -246,8 +246,9 @@ class ReleasedModel:
         if threshold is None:
             return None
         known = len(getattr(self.estimator, "classes_", ()))
-        if known != 2:
+        if known != 2 or not hasattr(self.estimator, "decision_function"):
             what = f"{known} classes" if known else "no classes"
+            what = "two, without scores" if known == 2 else what
             raise ValueError(f"threshold must be None but for two classes, got a model of {what}")
         return check_interval("threshold", threshold, -math.inf, math.inf)
 

@@ -14,18 +14,25 @@ from typing import Any
 
 import numpy as np
 
-from dplit._base import RandomState, price_of
-from dplit._checks import check_choice, check_epsilon, check_neighboring, check_probability
+from dplit._base import RandomState, price_of, spawn_generators
+from dplit._checks import (
+    check_choice,
+    check_epsilon,
+    check_interval,
+    check_neighboring,
+    check_probability,
+)
 from dplit._statements import state_guarantee
 from dplit.accounting import group_budget
 from dplit.accounting.budget import Budget
 from dplit.advice.engine import Recommendation
 from dplit.advice.tables import recommend
 from dplit.audit import ledger
-from dplit.mechanisms._draws import charged, passing
-from dplit.tables._cards import doubts, said_of
+from dplit.mechanisms._draws import charged, part_of_records, passing
+from dplit.tables._cards import UNSAID, doubts, said_of, stated_about
 from dplit.tables._chunks import TableError
 from dplit.tables._folders import _check_new, _public, writing
+from dplit.tables._held_out import HELD_OUT, parted, score_on_card, scored
 from dplit.tables.facts import (
     Problem,
     TableFacts,
@@ -38,9 +45,6 @@ from dplit.tables.facts import (
 from dplit.tables.mechanisms import MECHANISMS, TableMechanism, is_gaussian
 from dplit.tables.mechanisms import mechanism as mechanism_of
 from dplit.tables.released import ReleasedModel, load_model
-
-#: What a card says where nobody said anything.
-_UNSAID = "not said"
 
 
 def _check_memory(found: TableMechanism, n_records: int, neighboring: str) -> None:
@@ -119,8 +123,9 @@ def release_problem(
     neighboring: str = "replace_one",
     settings: Mapping[str, Any] | None = None,
     about: Mapping[str, Any] | None = None,
+    held: float = 0.0,
     random_state: RandomState = None,
-) -> dict[str, Any]:
+) -> ReleasedModel:
     """Fit one mechanism to a table that was read, at the full budget; write the model and its card.
 
     Parameters
@@ -142,14 +147,15 @@ def release_problem(
         Settings of the estimator, chosen without this table: numbers, texts or lists of them.
     about : mapping or None, default=None
         What the card is to say besides, all of it public: names with texts or numbers.
+    held : float, default=0.0
+        As in :func:`release`.
     random_state : int, Generator, RandomState or None, default=None
         None draws the noise from the operating system's entropy. Anything else is for tests and
         voids the guarantee, as the card then says.
 
     Returns
     -------
-    dict
-        The card.
+    ReleasedModel
 
     Examples
     --------
@@ -159,32 +165,13 @@ def release_problem(
     >>> facts = state_facts(list(table), target="days", task="regression", bounds=bounds)
     >>> problem = load_problem(table, facts)
     >>> with TemporaryDirectory() as place:
-    ...     card = release_problem(
+    ...     model = release_problem(
     ...         problem, facts, "additive", f"{place}/stay", epsilon=1.0, delta=1e-6
     ...     )
     ...     days = load_model(f"{place}/stay").predict({"age": [30.0, 70.0]})
-    >>> card["epsilon"], len(days)
+    >>> model.card["epsilon"], len(days)
     (1.0, 2)
     """
-    released = _released(
-        problem, facts, name, folder, epsilon, delta, neighboring, settings, about, random_state
-    )
-    return dict(released.card)
-
-
-def _released(
-    problem: Problem,
-    facts: TableFacts,
-    name: str,
-    folder: str | os.PathLike[str] | None,
-    epsilon: float,
-    delta: float,
-    neighboring: str,
-    settings: Mapping[str, Any] | None,
-    about: Mapping[str, Any] | None,
-    random_state: RandomState,
-) -> ReleasedModel:
-    """Return what :func:`release_problem` writes."""
     found, chosen = mechanism_of(name, facts.task), _plain(settings or {})
     epsilon, delta = (
         check_epsilon(epsilon),
@@ -199,15 +186,24 @@ def _released(
     budget: dict[str, Any] = {"epsilon": one[0], "delta": one[1], "neighboring": neighboring}
     unfitted = found.make(problem, **budget, settings=chosen)
     _public(unfitted)
-    n_records = len(problem.X) if neighboring == "replace_one" else None
+    each, held = facts.rows_each, _checked_held(held, facts, neighboring, len(problem.X))
+    fits, noise, parts = random_state, None, None
+    if held:
+        split, *seeds = spawn_generators(random_state, 3)
+        parts = parted(len(problem.X), each, held, split)
+        if random_state is not None:
+            fits, noise = seeds
     named = (about or {}).get("table")
     price = replace(
         price_of(unfitted, f"release of {name} for {facts.target or facts.task}"),
         epsilon=epsilon,
-        table="" if named in (None, _UNSAID) else named,
+        table="" if named in (None, UNSAID) else named,
     )
     if facts.group:
         price = replace(price, delta=delta, gaussian=gaussian, unit="person")
+    if held:  # the score has Laplace noise
+        price = replace(price, gaussian=False)
+    n_records = len(problem.X) if neighboring == "replace_one" else None
     with ledger() as book, writing(folder, facts, book, epsilon, delta) as write:
         releases: list[Any] = []
 
@@ -215,31 +211,67 @@ def _released(
             releases.append(released)
             return released
 
-        with charged(price), passing(written):
-            fitted, told = found.fit(problem, **budget, random_state=random_state, settings=chosen)
-        units = n_records
-        if facts.group:
-            units = len(problem.X) // facts.rows_each
-            _state_persons(fitted, facts, epsilon, delta, units)
+        with charged(price):
+            rows = None if parts is None else parts[0]
+            with part_of_records("records fitted to") if held else nullcontext(), passing(written):
+                fitted, told = found.fit(
+                    problem, rows=rows, **budget, random_state=fits, settings=chosen
+                )
+            about = dict(about or {})
+            if parts is not None:
+                with part_of_records("records held out"):
+                    score = scored(problem, fitted, parts[1], epsilon=epsilon, each=each, rng=noise)
+                about[HELD_OUT] = score_on_card(score, parts, facts)
+                fitted.random_state = random_state
+        units = None if n_records is None else n_records // each
+        if facts.group or held:
+            whole = delta if facts.group else fitted.delta_
+            _state_whole(fitted, facts, epsilon, whole, len(problem.X) // each, parts)
         told += doubts(epsilon, delta, units)
-        said = said_of(units, about or {}, "persons" if facts.group else "records")
-        return write(found, fitted, chosen, told, releases, n_records, said)
+        said = said_of(units, about, "persons" if facts.group else "records")
+        n_fitted = n_records if parts is None else len(parts[0])
+        return write(found, fitted, chosen, told, releases, n_fitted, said)
 
 
-def _state_persons(
-    fitted: Any, facts: TableFacts, epsilon: float, delta: float, n_persons: int
+def _checked_held(held: float, facts: TableFacts, neighboring: str, n: int) -> float:
+    """Return the share that is held out, 0 where none is."""
+    if not held:
+        return 0.0
+    held = check_interval("held", held, 0.0, 1.0)
+    if facts.task == "clustering" or neighboring != "replace_one":
+        raise TableError("held must be 0 without a target, and but for neighboring='replace_one'")
+    if n // facts.rows_each < 10:
+        raise TableError(f"held must be 0 below 10 {'persons' if facts.group else 'records'}")
+    return held
+
+
+def _state_whole(
+    fitted: Any,
+    facts: TableFacts,
+    epsilon: float,
+    delta: float,
+    units: int,
+    parts: tuple[np.ndarray, np.ndarray] | None,
 ) -> None:
-    """Let a model say what it promises each person, beside what its fit promises each record."""
-    state_guarantee(
-        fitted,
-        epsilon,
-        delta,
-        "replace_one",
-        f"replacing all records of one of {n_persons} persons (their number is public; of each at "
-        f"most {facts.rows_each} records count, chosen by their own values alone; the fit is "
-        f"({fitted.epsilon_:.4g}, {fitted.delta_:.3g})-private for one record, which makes this of "
-        f"{facts.rows_each}; values are clipped to the stated bounds)",
-    )
+    """Let a model say what the whole release promises, beside what its fit promises a record."""
+    each = facts.rows_each
+    whose, unit = f"replacing one of {units} records (their number is public", "record"
+    if facts.group:
+        unit = "person"
+        whose = (
+            f"replacing all records of one of {units} persons (their number is public; of each at "
+            f"most {each} records count, chosen by their own values alone; the fit is "
+            f"({fitted.epsilon_:.4g}, {fitted.delta_:.3g})-private for one record, which makes "
+            f"this of {each}"
+        )
+    if parts is not None:
+        sizes = [len(part) // each for part in parts]
+        whose += (
+            f"; the model was fitted to {sizes[0]} of them and the other {sizes[1]}, to which "
+            f"nothing was fitted, score it: each {unit} is in one part only"
+        )
+    change = f"{whose}; values are clipped to the stated bounds)"
+    state_guarantee(fitted, epsilon, delta, "replace_one", change)
 
 
 def release(
@@ -267,6 +299,7 @@ def release(
     intended_use: str | None = None,
     group: str | None = None,
     rows_each: int = 1,
+    held: float = 0.0,
     separator: str | None = None,
     decimal: str = ".",
     thousands: str = "",
@@ -312,7 +345,8 @@ def release(
     mechanism : str, optional
         One of ``dplit.tables.mechanisms.MECHANISMS`` for the task. By default that of
         :func:`~dplit.advice.tables.recommend`, which reads public numbers; where it says that
-        nothing is worth a release, nothing is released.
+        nothing is worth a release, nothing is released. ``"constant"`` is the mean of the target,
+        or its most frequent class, with an interval.
     settings : mapping, optional
         Settings of the estimator, chosen without this table.
     neighboring : {"replace_one", "add_remove"}, default="replace_one"
@@ -330,6 +364,10 @@ def release(
     rows_each : int, default=1
         Records of a person that count, at most: by a public hash of their own values, those with a
         label first. More of them cost more noise.
+    held : float, default=0.0
+        Share of the records (or persons), in (0, 1), to which nothing is fitted: the card then says
+        what the model errs on them, privately, with an interval. It costs these records and no
+        budget: public chance parts them, and each is in one part only. 0 for none.
     separator, decimal, thousands
         How a file is written, as in :func:`~dplit.tables.exploring.explore`.
     random_state : int, Generator, RandomState or None, default=None
@@ -363,9 +401,9 @@ def release(
     if delta >= 0.5:
         raise ValueError(f"delta must be below 1/2, got delta={delta!r}")
     check_neighboring(neighboring)
-    for name, text in (("table", table), ("stated_by", stated_by), ("intended_use", intended_use)):
-        if not isinstance(text, (str, type(None))):
-            raise TypeError(f"{name} must be a text, got {name}={text!r}")
+    held = check_interval("held", held, 0.0, 1.0) if held else 0.0
+    account = _account(budget)
+    about = stated_about(account, table, stated_by, intended_use)
     if mechanism is not None:
         names = [one.name for one in MECHANISMS if one.task == kind]
         check_choice("mechanism", mechanism, names)
@@ -377,7 +415,6 @@ def release(
         raise TableError(f"mechanism must be one of {', '.join(names)}: {neighboring} {why}")
     if folder is not None:
         _check_new(Path(folder))
-    account = _account(budget)
     facts = state_facts(
         header_of(file, separator=separator),
         target=target,
@@ -398,17 +435,22 @@ def release(
     chosen = check_request(facts, mechanism or "", settings or {}, neighboring)
     problem = load_problem(file, facts, progress=False, separator=separator)
     hidden = neighboring == "add_remove"
-    advice = None if hidden else _advice(problem, facts, epsilon, delta, majority)
-    name = mechanism or _recommended(advice)
-    about = {
-        "table": table or (account.table if account else "") or _UNSAID,
-        "stated by": stated_by or _UNSAID,
-        "intended use": intended_use or _UNSAID,
-        "expected": _expectation(advice, kind, majority),
-    }
+    advice = None if hidden else _advice(problem, facts, epsilon, delta, majority, held)
+    name = mechanism or _recommended(advice, kind)
+    about["expected"] = _expectation(advice, kind, majority)
     with nullcontext() if account is None else account:
-        model = _released(
-            problem, facts, name, folder, epsilon, delta, neighboring, chosen, about, random_state
+        model = release_problem(
+            problem,
+            facts,
+            name,
+            folder,
+            epsilon=epsilon,
+            delta=delta,
+            neighboring=neighboring,
+            settings=chosen,
+            about=about,
+            held=held,
+            random_state=random_state,
         )
     return model if folder is None else load_model(folder)
 
@@ -419,7 +461,12 @@ def _account(budget: Any) -> Budget | None:
 
 
 def _advice(
-    problem: Problem, facts: TableFacts, epsilon: float, delta: float, majority: float | None
+    problem: Problem,
+    facts: TableFacts,
+    epsilon: float,
+    delta: float,
+    majority: float | None,
+    held: float,
 ) -> Recommendation | None:
     """Return what the rule says by public numbers, None where it has none for them."""
     if facts.task == "clustering":
@@ -429,7 +476,7 @@ def _advice(
         return None
     return recommend(
         task=facts.task,
-        n=len(problem.X),
+        n=max(round((1.0 - held) * len(problem.X)), 1),
         n_columns=len(facts.columns),
         n_classes=many,
         epsilon=epsilon / facts.rows_each,
@@ -448,13 +495,15 @@ def _expectation(advice: Recommendation | None, kind: str, majority: float | Non
     return told
 
 
-def _recommended(advice: Recommendation | None) -> str:
+def _recommended(advice: Recommendation | None, kind: str) -> str:
     """Return the name of what is recommended, or refuse to release."""
     if advice is None:
         raise TableError("mechanism must be stated where delta is 0 and there are not two classes")
     if advice.name is None:
+        what = "the mean" if kind == "regression" else "the most frequent class"
         raise TableError(
-            f"nothing is worth a release here: {advice.reason} To release one all the same, name "
+            f"nothing is worth a release here: {advice.reason} mechanism='constant' releases "
+            f"{what} with its interval, at the same budget; to release another all the same, name "
             "it by mechanism=..."
         )
     return advice.name

@@ -18,6 +18,7 @@ from dplit.additive import PrivateAdditiveClassifier, PrivateAdditiveRegressor
 from dplit.clusters.estimator import PrivateLloyd
 from dplit.clusters.lloyd import private_lloyd
 from dplit.components import PrivatePCA
+from dplit.constant import PrivateConstantClassifier, PrivateConstantRegressor
 from dplit.entries.estimators import AdditiveNoiseRegressor, RandomProjectionRegressor
 from dplit.entries.moments import EntryMomentsRegressor
 from dplit.entries.projections import release_projection
@@ -128,6 +129,8 @@ _most_laplace = partial(_moved_sketch, "laplace", share=0.95)
 _LINEAR = ("coef_", "intercept_")
 _CHOSEN = (*_LINEAR, "least_eigenvalue_", "alpha_")
 _SHAPES = (*_LINEAR, *(f"shapes_[{k}].values" for k in range(2)))
+_CONSTANT = ("constant_", "interval_")
+_SHARES = ("shares_", "interval_")
 _LOUD = (*_LINEAR, "warnings")  # a warning quotes the noised count
 _CENTERS = ("cluster_centers_", "weights_", "sketch_.sum", "sketch_.made")
 _MIXTURE = ("weights_", "means_", "covariances_", "sketch_.sum", "sketch_.made")
@@ -398,6 +401,21 @@ ESTIMATORS = {
         None,
         _PCA,
         distance=_laplace,
+    ),
+    "PrivateConstantRegressor": _Case(
+        PrivateConstantRegressor(**BOX), "replace_one", 0.5, _CONSTANT
+    ),
+    "PrivateConstantRegressor add_remove": _Case(
+        PrivateConstantRegressor(neighboring="add_remove", **BOX), "add_remove", 0.5, _CONSTANT
+    ),
+    "PrivateConstantClassifier": _Case(
+        PrivateConstantClassifier(classes=_CLASSES), "replace_one", _CLASSES, _SHARES
+    ),
+    "PrivateConstantClassifier add_remove": _Case(
+        PrivateConstantClassifier(classes=_CLASSES, neighboring="add_remove"),
+        "add_remove",
+        _CLASSES,
+        _SHARES,
     ),
     "PrivatePCA": _Case(
         PrivatePCA(1, **_NORM), "add_remove", None, ("components_", "moments_"), 1.0, 1e-5

@@ -20,6 +20,7 @@ from dplit.additive import PrivateAdditiveClassifier, PrivateAdditiveRegressor
 from dplit.audit import Controls, EventAudit, audit_event, delta_lower_bound, run_controls
 from dplit.clusters.estimator import PrivateLloyd
 from dplit.components import PrivatePCA
+from dplit.constant import PrivateConstantClassifier, PrivateConstantRegressor
 from dplit.entries.estimators import AdditiveNoiseRegressor, RandomProjectionRegressor
 from dplit.entries.moments import EntryMomentsRegressor
 from dplit.kernels._certified_ridge import feature_ridge, mean_share
@@ -190,6 +191,20 @@ def _steps(side: int, budget: float, rng: np.random.Generator) -> float:
     return float(model.cluster_centers_[0, 0])
 
 
+def _mean(side: int, budget: float, rng: np.random.Generator) -> float:
+    """Score a mean of one label: at its upper bound or below, where the claim is attained."""
+    asked = PrivateConstantRegressor(bounds=_BOX)
+    model = _seeded(asked, budget, rng, np.zeros((1, 1)), np.array([2.0 * side - 1.0]))
+    return 1.0 if model.constant_ == _BOX[1] else -1.0
+
+
+def _frequencies(side: int, budget: float, rng: np.random.Generator) -> float:
+    """Score frequencies of one record's class: whether it alone has a positive count."""
+    asked = PrivateConstantClassifier(**_CLASSES)
+    model = _seeded(asked, budget, rng, np.zeros((1, 1)), np.array([2.0 * side - 1.0]))
+    return 1.0 if model.shares_[1] == 1.0 else -1.0
+
+
 def _table(side: int, budget: float, rng: np.random.Generator) -> float:
     return float(release_additive([[2.0 * side - 1.0]], epsilon=budget, rng=rng)[0, 0])
 
@@ -316,6 +331,8 @@ TARGETS: dict[str, _Target] = {
     "PrivateRandomFeatureRegressor": _Target(_mean_and_weights, "gaussian", 8.0),
     "EntryMomentsRegressor": _Target(_moments, "bits", 0.5),
     "release_additive": _Target(_table, "bits", 0.5),
+    "PrivateConstantRegressor": _Target(_mean, "pure", 1.0),
+    "PrivateConstantClassifier": _Target(_frequencies, "pure", 1.0),
     "objective_perturbation": _Target(_perturbed, "pure", 1.0),
     "ObjectivePerturbationClassifier": _Target(_perturbed_classifier, "pure", 1.0),
     "gaussian_prior_draw": _Target(_drawn, "pure", 1.0),

@@ -179,7 +179,7 @@ def test_a_winner_is_the_best_mean_and_must_beat_the_trivial_prediction() -> Non
 def test_relations_that_cannot_be_guaranteed_are_left_out() -> None:
     names = {m.name for m in MECHANISMS if "add_remove" in m.relations}
     others = {"sufficient_statistics", "compressive_kmeans", "lloyd", "compressive_pca"}
-    assert names == others | {"noisy_moments"}
+    assert names == others | {"noisy_moments", "constant"}
     result = compare(small("regression"), neighboring="add_remove", **BUDGET)
     assert result.private == ("sufficient_statistics",)
 
