@@ -30,6 +30,7 @@ def app(tmp_path: Path) -> Any:
         toctree_includes={"book/intro": PAGES[1:]},
         domaindata={"std": std, "cite": {"citations": works}},
         mystnb_config=SimpleNamespace(output_folder=str(tmp_path / "out")),
+        images={"out/book/new.svg": ({"book/chapters/erm"}, "new.svg")},
     )
     config = SimpleNamespace(bibtex_bibfiles=["works.bib"])
     paths = dict.fromkeys(("srcdir", "doctreedir", "outdir"), str(tmp_path))
@@ -83,6 +84,21 @@ def test_the_search_keeps_the_index_entries_of_pages_that_are_not_written_again(
     found = app.env._search_index_index_entries
     assert found == {**written, "book/chapters/erm": []}
     assert list(found) == sorted(found)
+
+
+def test_a_picture_that_no_page_shows_any_more_goes(app: Any, tmp_path: Path) -> None:
+    """Kills a site that keeps the figures of earlier runs, and one that loses those of unchanged
+    pages.
+    """
+    pictures = tmp_path / "_images"
+    pictures.mkdir()
+    for name in ("old.svg", "new.svg"):
+        (pictures / name).write_text("<svg/>")
+    app.builder = SimpleNamespace(indexer=None)
+    kept.on_finished(app, ValueError())
+    assert len(list(pictures.iterdir())) == 2
+    kept.on_finished(app, None)
+    assert [path.name for path in pictures.iterdir()] == ["new.svg"]
 
 
 def test_a_word_that_no_page_has_any_more_is_forgotten(app: Any) -> None:

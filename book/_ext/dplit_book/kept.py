@@ -96,9 +96,14 @@ def on_collected(app: Any) -> Sequence[Any]:
 
 
 def on_finished(app: Any, error: Exception | None) -> None:
-    """Keep the index entries that the search knows."""
-    if error is None and hasattr(app.builder, "indexer"):
-        write_json(searched(app), app.env._search_index_index_entries)
+    """Keep the index entries that the search knows, and no picture that no page shows any more."""
+    if error is not None or not hasattr(app.builder, "indexer"):
+        return
+    write_json(searched(app), app.env._search_index_index_entries)
+    shown = {name for _, name in app.env.images.values()}
+    for path in (Path(app.outdir) / "_images").glob("*"):
+        if path.name not in shown:
+            path.unlink()
 
 
 def setup(app: Any) -> None:
