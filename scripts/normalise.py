@@ -1,7 +1,9 @@
 """Turn an executed notebook into a page: nothing volatile, described figures, linked badges.
 
 nbconvert's preprocessors were weighed: they strip metadata and outputs, which is a tenth of this;
-the rest is about records of ours (claims, curves, figures) that no library knows.
+the rest is about records of ours (claims, curves, figures) that no library knows. MyST-NB renders
+MIME types of others by entry points of *installed* packages alone: the library would carry the
+book's pages, so that records become HTML here.
 """
 
 from __future__ import annotations
