@@ -1,8 +1,8 @@
 """`make pdf`: the built site as one document, printed by the browser that reads it.
 
-Sphinx's ``singlehtml`` was tried: it follows the whole table of contents, so that the 300 pages that
-are looked up come too, and had not ended after 150 seconds of processor time; here they are left
-out, and pages that are written already are joined.
+Sphinx's ``singlehtml`` was tried: it follows the whole table of contents, so that the 300 pages
+that are looked up come too, and had not ended after 150 seconds of processor time; here they are
+left out, and pages that are written already are joined.
 """
 
 from __future__ import annotations
