@@ -135,6 +135,6 @@ def score_on_card(
         "paid for by": f"{sizes[1]:,} of {sum(sizes):,} {'persons' if facts.group else 'records'}, "
         "which public chance chose and nothing was fitted to",
         f"value, and 95 % interval for {law}": {
-            name: [float(f"{end:.6g}") for end in found] for name, found in score.items()
+            name: [float(f"{end:.4g}") for end in found] for name, found in score.items()
         },
     }
