@@ -167,7 +167,7 @@ def _page(card: Mapping[str, Any], picture: str = "") -> str:
         "table{border-collapse:collapse}td,th{border-top:1px solid #999;padding:.3em .8em;"
         "text-align:left;vertical-align:top;overflow-wrap:anywhere}td{white-space:pre-wrap}"
         "th{min-width:5em}table table th{max-width:14em}"
-        "@media(max-width:40em){td,th{display:block}}"
+        "svg{max-width:100%;height:auto}@media(max-width:40em){td,th{display:block}}"
         "@media print{body{margin:0;font-size:11px}td,th{padding:.2em .6em}tr{break-inside:avoid}}"
     )
     title = f"Release card: {html.escape(card['mechanism'])}"
