@@ -6,8 +6,8 @@ is lost is that an inner product of unit vectors moves by about :math:`1/\sqrt k
 
 With a delta a record meets noise that does not grow with d, but its length grows with the root of
 d. That costs whoever keeps rules in a ball: the noise takes the room of what is learnt. Where
-records lie in few directions signs lose little, and the noise becomes shorter; where they fill all
-columns the signs cost more than the ball.
+records lie in few directions signs turn all of them alike, and the noise becomes shorter; where they
+fill all columns the signs move each of them in a direction of its own.
 
 Bassily, Mohri and Suresh (2022) project in both of their linear learners. The efficient one has a
 delta; the hinge grows with d because rules are scaled into a ball, which the paper knows: "we do
