@@ -89,6 +89,10 @@ def recommend(
     proposals on the map. With a million it can err less than all estimators at larger budgets too:
     at 300 crowded records, a margin of 0.3 and epsilon 1, not at as many round ones.
 
+    With a delta and 2,000 columns of rank 5 or 20 the map has 24 places of 300 records and 24 of
+    3,000. Another candidate erred less, by more than 0.01 and two standard errors, in 1 and 3 of
+    them where the rank was told, and in 6 and 5 where it was not.
+
     Examples
     --------
     >>> advice = recommend(n=3000, d=1000, margin=0.3, epsilon=1.0)
