@@ -1,6 +1,6 @@
 """Compute the map of margin learners; archive ``results/margin_choice.json``.
 
-Some six minutes of one processor, cell by cell: what is in the partial file is not computed again.
+Some nine minutes of one processor, cell by cell: what is in the partial file is not computed again.
 The same seed gives the same file on one machine.
 """
 

@@ -58,13 +58,14 @@ AXES = ((300, 3000), (20, 200, 2000), (0.1, 0.3), (0.0, 0.2), (0.1, 1.0, 10.0))
 LARGE_AXES = ((16_000,), (20, 200), (0.1, 0.3), (0.05,), (0.1, 1.0))
 
 #: Where records lie in few directions: the same, with as many columns as signs are for.
-RANK_AXES = ((300,), (2000,), (0.1, 0.3), (0.0, 0.2), (0.1, 1.0, 10.0))
+RANK_AXES = ((300, 3000), (2000,), (0.1, 0.3), (0.0, 0.2), (0.1, 1.0, 10.0))
 
 #: How far the crowd leans, share of those that lean the other way.
 _LEAN, _FEW = 0.8, 0.1
 
 #: Most columns of a fit with second derivatives, most records of a draw from the
-#: prior. Thrown columns are tried with a delta in more columns and with no more records.
+#: prior. Thrown columns are tried with a delta in more columns, and with no more records unless
+#: these have a rank.
 _WIDE, _MANY = 500, 300
 
 
@@ -159,7 +160,8 @@ def weights_of(
         return np.asarray(_perturbed_minimiser(X, y, task, mu=mu, rng=rng).weights[0])
     if name in ("projected", "descent, projected") and facts.delta:
         k = components(facts)
-        if k == d or d <= _WIDE or n > _MANY:  # another candidate, little to throw, or slow
+        slow = n > _MANY and facts.rank is None
+        if k == d or d <= _WIDE or slow:  # another candidate, little to throw, or slow
             return None
     if (name == "objective" and d > _WIDE) or (name == "projected" and min(k, d) > _WIDE):
         return None
@@ -178,7 +180,7 @@ def _trial(trial: Trial, *, law: str, facts: ClassifierFacts) -> list[float]:
     public, noise, found = trial.stream("public"), trial.stream("noise"), []
     for delta, names in METHODS.items():
         for name in names:
-            told = facts._replace(delta=delta)
+            told = facts._replace(delta=delta, rank=RANKS[law])
             w = weights_of(name, X, y, told, public.spawn(1)[0], noise.spawn(1)[0])
             found.append(math.nan if w is None else law_error(law, facts, w))
     return found
@@ -212,4 +214,4 @@ def cells() -> Iterator[tuple[str, ClassifierFacts, int]]:
             yield law, ClassifierFacts(n, d, margin, flips, epsilon, 0.0), 2 if n > 3000 else 4
     for n, d, margin, flips, epsilon in itertools.product(*RANK_AXES):
         for law in ("rank 5", "rank 20"):
-            yield law, ClassifierFacts(n, d, margin, flips, epsilon, 0.0), 4
+            yield law, ClassifierFacts(n, d, margin, flips, epsilon, 0.0), 4 if n <= _MANY else 3

@@ -59,6 +59,21 @@ def by_rank(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[float | None]]:
     return out
 
 
+def missed(rows: Sequence[Mapping[str, Any]], delta: float, *, told: bool) -> int:
+    """Count the rows in which an estimator errs less than what is advised, by more than .01 and two
+    standard errors; ``told`` the rank or not.
+    """
+    first, count = 0 if delta == 0.0 else len(METHODS[0.0]), 0
+    for row in rows:
+        facts, errors = facts_of(row, delta), errors_at(row, delta)
+        name = chosen(facts if told else facts._replace(rank=None))
+        best = min((k for k in errors if k != "prior"), key=lambda k: errors[k])
+        at = [first + METHODS[delta].index(k) for k in (name, best)]
+        gap = errors[name] - errors[best]
+        count += gap > max(0.01, 2.0 * math.hypot(*(row["se"][i] for i in at)))
+    return count
+
+
 def learn(rows: Sequence[Mapping[str, Any]], delta: float) -> tuple[float, float, float]:
     """Coefficients of ``dplit.advice._classifier_settings.LEARNT``: of the recommended estimators'
     mean shares by least squares, and of a single run around them.

@@ -6,8 +6,8 @@ is lost is that an inner product of unit vectors moves by about :math:`1/\sqrt k
 
 With a delta a record meets noise that does not grow with d, but its length grows with the root of
 d. That costs whoever keeps rules in a ball: the noise takes the room of what is learnt. Where
-records lie in few directions signs lose little, and the noise becomes shorter; where they fill all
-columns the signs cost more than the ball.
+records lie in few directions signs turn all of them alike, and the noise becomes shorter; where
+they fill all columns the signs move each of them in a direction of its own.
 
 Bassily, Mohri and Suresh (2022) project in both of their linear learners. The efficient one has a
 delta; the hinge grows with d because rules are scaled into a ball, which the paper knows: "we do
@@ -195,7 +195,7 @@ class ProjectedObjectiveClassifier(ClippedLinearClassifier):
     margin of .1, epsilon 1 and a delta of 1e-6, where k is 140, it errs .02 against .30 of
     ``PrivateMarginClassifier`` in all columns if records lie in 5 directions beside that of the
     margin, .12 against .18 in 20, .18 against .19 in 100, and .21 against .18 in all (two fits
-    each; ``results/margin_choice.json`` has 300 records).
+    each; ``results/margin_choice.json`` has 300 and 3,000).
 
     Of penalties of :math:`ck/(n\epsilon)`, c = .03, .1, .33, 1, 3, those between .1 and .33 were
     near the best on MNIST's fours and nines at epsilon .3 to 10 and on laws with a minority that
