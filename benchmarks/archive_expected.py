@@ -1,6 +1,6 @@
 """Measure regressions for the rule's second public fact; archive ``results/expected.json``.
 
-Ten minutes of one processor, table by table: what is in the partial file is not measured again.
+Seven minutes of one processor, table by table: what is in the partial file is not measured again.
 """
 
 from __future__ import annotations
