@@ -173,6 +173,20 @@ def regrets(found: Sequence[tuple[Cell, float]]) -> dict[str, dict[str, Any]]:
     return told
 
 
+def lead(found: Sequence[tuple[Cell, float]]) -> dict[str, float]:
+    """Return what is gained over the rule without a second fact, a mean of tables and its error."""
+    by_table: dict[str, list[float]] = {}
+    for cell, score in found:
+        by_table.setdefault(cell.table, []).append(score - plain(cell))
+    gains = np.array([np.mean(values) for values in by_table.values()])
+    error = gains.std(ddof=1) / math.sqrt(len(gains))
+    return {
+        "tables": len(gains),
+        "mean": round(float(gains.mean()), 3),
+        "error": round(float(error), 3),
+    }
+
+
 def misjudged(
     cells: Sequence[Cell], limits: Mapping[int, Limits], by: int
 ) -> list[tuple[Cell, float]]:
@@ -211,6 +225,7 @@ def learn(
             for k, at in limits.items()
         },
         "regret": {},
+        "lead": {},
         "other facts": {},
     }
     groups: dict[str, tuple[Sequence[Cell], Sequence[Cell]]] = {
@@ -223,10 +238,13 @@ def learn(
         by_fact = {}
         for other, fact in FACTS.items():
             if others:
-                by_fact[other] = regrets(list(left_out(cells, others, fact)))
+                pairs = list(left_out(cells, others, fact))
             else:
                 found = learnt_limits([made, known], fact)
-                by_fact[other] = regrets([(c, scored(c, found, fact)) for c in cells])
+                pairs = [(c, scored(c, found, fact)) for c in cells]
+            by_fact[other] = regrets(pairs)
+            if fact is answer:
+                told["lead"][name] = lead(pairs)
         told["regret"][name] = {
             "not stated": regrets([(c, plain(c)) for c in cells]),
             "stated": by_fact.pop("explained"),
