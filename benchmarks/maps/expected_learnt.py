@@ -174,14 +174,16 @@ def regrets(found: Sequence[tuple[Cell, float]]) -> dict[str, dict[str, Any]]:
 
 
 def lead(found: Sequence[tuple[Cell, float]]) -> dict[str, float]:
-    """Return what is gained over the rule without a second fact, a mean of tables and its error."""
-    by_table: dict[str, list[float]] = {}
+    """Return what is gained over the rule without a second fact: a mean of laws or data sets, and
+    its standard error.
+    """
+    by_law: dict[str, list[float]] = {}
     for cell, score in found:
-        by_table.setdefault(cell.table, []).append(score - plain(cell))
-    gains = np.array([np.mean(values) for values in by_table.values()])
+        by_law.setdefault(cell.law, []).append(score - plain(cell))
+    gains = np.array([np.mean(values) for values in by_law.values()])
     error = gains.std(ddof=1) / math.sqrt(len(gains))
     return {
-        "tables": len(gains),
+        "laws": len(gains),
         "mean": round(float(gains.mean()), 3),
         "error": round(float(error), 3),
     }

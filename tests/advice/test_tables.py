@@ -10,7 +10,7 @@ import pytest
 
 from dplit.advice.engine import Recommendation
 from dplit.advice.functions import recommend as recommend_answers
-from dplit.advice.tables import _KINDS, _LIMITS, _MOVED, ranked, recommend, strength
+from dplit.advice.tables import _BY_EXPECTED, _KINDS, _LIMITS, ranked, recommend, strength
 from dplit.mechanisms import gaussian_sigma
 from dplit.tables.mechanisms import MECHANISMS
 
@@ -148,10 +148,10 @@ def test_without_a_balance_no_word_changes() -> None:
     )
 
 
-@pytest.mark.parametrize("expected", _MOVED)
-def test_what_is_expected_of_predictions_moves_both_limits(expected: str) -> None:
+@pytest.mark.parametrize("expected", _BY_EXPECTED)
+def test_what_is_expected_of_columns_moves_both_limits(expected: str) -> None:
     """One record below and above each; kills the limits of another answer, and a wrong side."""
-    told = _MOVED[expected]
+    told = _BY_EXPECTED[expected]
     stated = {**REGRESSION, "expected": expected, "epsilon": 1.0}
     noise = 3.0 * gaussian_sigma(epsilon=1.0, delta=1e-6, sensitivity=2.0)
     below, above = (recommend(n=f(told.nothing * noise), **stated) for f in (math.floor, math.ceil))
@@ -171,9 +171,9 @@ def test_what_is_expected_of_predictions_moves_both_limits(expected: str) -> Non
     assert advice.tried["expected"] == ("little", "some", "much")
 
 
-def test_the_farther_predictions_move_the_sooner_shapes_are_learnt() -> None:
+def test_the_more_columns_tell_the_sooner_shapes_are_learnt() -> None:
     """Kills answers in another order."""
-    little, some, much = (_MOVED[name] for name in ("little", "some", "much"))
+    little, some, much = (_BY_EXPECTED[name] for name in ("little", "some", "much"))
     assert little.nothing > some.nothing >= much.nothing
     assert little.shapes > some.shapes > much.shapes
     assert little.curve.best > some.curve.best > much.curve.best

@@ -1,4 +1,4 @@
-"""The map of how far predictions move: limits and regrets are what its cells say."""
+"""The map of what is expected of columns: limits and regrets are what its cells say."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def table() -> list[str]:
 
 def test_the_rule_states_what_was_learnt() -> None:
     """Kills a limit or a curve that is typed by hand, and cuts that are not those of the page."""
-    assert tuple(tables._MOVED) == ANSWERS == tuple(LEARNT["answers"])
-    for name, told in tables._MOVED.items():
+    assert tuple(tables._BY_EXPECTED) == ANSWERS == tuple(LEARNT["answers"])
+    for name, told in tables._BY_EXPECTED.items():
         assert [told.nothing, told.shapes, *told.curve] == LEARNT["answers"][name]
     said = " ".join((tables.recommend.__doc__ or "").split())
     low, high = expected_learnt.ENDS
@@ -84,16 +84,18 @@ def test_the_page_prints_regrets_and_worst_cases_of_the_archive() -> None:
         return [f"{LEARNT[key][group][way]['all']['mean']:.3f}" for group in groups]
 
     leads = [LEARNT["lead"][group] for group in groups]
-    told = [f"{one['mean']:.3f} (standard error {one['error']:.3f})" for one in leads]
-    assert f"gains {told[0]} on the {leads[0]['tables']} made tables" in said
-    assert f"{told[2]} on bundled ones within 12 deviations" in said
-    assert f"ties on the face-off's, {told[1]}" in said
-    for one, two_errors in zip(leads, (True, False, True), strict=True):
-        assert (one["mean"] > 2.0 * one["error"]) == two_errors
+    told = [(f"{one['mean']:.3f}", f"{one['error']:.3f}") for one in leads]
+    assert f"laws fall by {told[0][0]} (standard error {told[0][1]})" in said
+    assert f"tie: {told[2][0]} ({told[2][1]}) on {leads[2]['laws']} bundled ones" in said
+    assert f"{told[1][0]} ({told[1][1]}) on the {leads[1]['laws']} of the face-off" in said
+    for one, leads_by_two in zip(leads, (True, False, False), strict=True):
+        assert (abs(one["mean"]) > 2.0 * one["error"]) == leads_by_two
+    alone = archived("face_off_choice")["learnt"]["regression"]["regret left out"]["from 2000"]
+    assert f"it loses {alone:.3f} from 2,000 records on" in said
     high, low = means("one answer too high"), means("one answer too low")
     assert f"one too high lost {high[0]}, {high[1]} and {high[2]} on average" in said
     assert all(a < b for a, b in zip(high, means("not stated"), strict=True))
-    assert f"one too low {low[0]}, {low[1]} and {low[2]}: between two" in said
+    assert f"one too low {low[0]}, {low[1]} and {low[2]}. In the place" in said
     for words, fact in (
         ("deviation of labels left", "width"),
         ("whether columns are alike", "alike"),
