@@ -13,7 +13,7 @@ from scipy.optimize import curve_fit
 from scipy.special import expit
 
 from benchmarks.maps.face_off import _LIMITS, CANDIDATES, DELTA, Row
-from dplit.advice.tables import strength
+from dplit.advice.tables import recommend, strength
 
 
 def family(row: Row) -> str:
@@ -32,6 +32,20 @@ def reach(row: Row) -> float:
 def regret(row: Row, name: str) -> float:
     """How much better the best candidate, or a constant, did than the one that is named."""
     return max(row.trivial, *row.scores.values()) - row.scores[name]
+
+
+def followed(row: Row) -> float:
+    """Return the regret of what is recommended; where nothing is, of the constant."""
+    name = recommend(
+        task="regression" if row.kind == "regression" else "classification",
+        n=row.n,
+        n_columns=row.columns,
+        n_classes=row.classes,
+        epsilon=row.epsilon,
+        delta=DELTA,
+    ).name
+    best = max(row.trivial, *row.scores.values())
+    return best - (row.trivial if name is None else row.scores[name])
 
 
 class Limit(NamedTuple):

@@ -10,7 +10,7 @@ import pytest
 
 from dplit.advice.engine import Recommendation
 from dplit.advice.functions import recommend as recommend_answers
-from dplit.advice.tables import _KINDS, _LIMITS, ranked, recommend, strength
+from dplit.advice.tables import _BY_EXPECTED, _KINDS, _LIMITS, ranked, recommend, strength
 from dplit.mechanisms import gaussian_sigma
 from dplit.tables.mechanisms import MECHANISMS
 
@@ -148,6 +148,37 @@ def test_without_a_balance_no_word_changes() -> None:
     )
 
 
+@pytest.mark.parametrize("expected", _BY_EXPECTED)
+def test_what_is_expected_of_columns_moves_both_limits(expected: str) -> None:
+    """One record below and above each; kills the limits of another answer, and a wrong side."""
+    told = _BY_EXPECTED[expected]
+    stated = {**REGRESSION, "expected": expected, "epsilon": 1.0}
+    noise = 3.0 * gaussian_sigma(epsilon=1.0, delta=1e-6, sensitivity=2.0)
+    below, above = (recommend(n=f(told.nothing * noise), **stated) for f in (math.floor, math.ceil))
+    assert below.name is below.estimator is None
+    assert below.expected.mean == below.expected.trivial == 1.0
+    assert f"below {told.nothing:g}: a constant did best" in below.reason
+    assert above.name == "noisy_gradient"
+    few, many = (f(told.shapes * noise) for f in (math.floor, math.ceil))
+    assert recommend(n=few, **stated).name == "noisy_gradient"
+    advice = recommend(n=many, **stated)
+    assert advice.name == "additive"
+    assert ranked(n=many, **stated)[0] == "additive" != ranked(n=few, **stated)[0]
+    share = 1.0 / (
+        1.0 + math.exp(-told.curve.a - told.curve.b * math.log(strength(many, 9, 1.0, 1e-6)))
+    )
+    assert advice.expected.mean == pytest.approx(1.0 - share * (1.0 - told.curve.best))
+    assert advice.tried["expected"] == ("little", "some", "much")
+
+
+def test_the_more_columns_tell_the_sooner_shapes_are_learnt() -> None:
+    """Kills answers in another order."""
+    little, some, much = (_BY_EXPECTED[name] for name in ("little", "some", "much"))
+    assert little.nothing > some.nothing >= much.nothing
+    assert little.shapes > some.shapes > much.shapes
+    assert little.curve.best > some.curve.best > much.curve.best
+
+
 def test_a_few_answers_are_the_chapters_matter() -> None:
     stated = {"n": 2000, "epsilon": 1.0, "delta": 1e-6, "n_questions": 1}
     ours = recommend(task="regression", n_columns=5, **stated)
@@ -178,6 +209,9 @@ WRONG: dict[str, dict[str, Any]] = {
         "majority": 0.2,
     },
     "majority must be in": {"task": "classification", "majority": 1.0},
+    "expected must be": {"expected": "plenty"},
+    "expected must be None for classification": {"task": "classification", "expected": "much"},
+    "expected must be None with n_questions": {"expected": "much", "n_questions": 1},
 }
 
 
