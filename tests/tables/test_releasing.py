@@ -12,7 +12,7 @@ import jsonschema
 import numpy as np
 import pytest
 
-from dplit import Budget, choose, load_model, recommend, release
+from dplit import Budget, choose, explore, load_model, recommend, release
 from dplit.accounting import gdp_budget, group_budget
 from dplit.accounting.budget import BudgetError
 from dplit.audit import ledger
@@ -62,6 +62,28 @@ def test_one_call_is_its_steps(tmp_path: Path) -> None:
     assert model.card["number of records, which is public"] == N
     assert model.differs_from_releases() == ()
     assert "patients" not in (tmp_path / "one" / "card.json").read_text()
+
+
+def test_what_is_expected_of_columns_is_told_to_the_rule() -> None:
+    """By release, choose and explore alike: at this strength lines where some is expected, shapes
+    where nothing is said. Kills an argument that is taken and not handed on.
+    """
+    few = {name: column[:200] for name, column in TABLE.items()}
+    stated: dict[str, Any] = {"task": "regression", "n": 200, "n_columns": 2, "delta": 1e-6}
+    one, other = (
+        recommend(epsilon=1.0, **stated, **more).name for more in ({}, {"expected": "some"})
+    )
+    assert (one, other) == ("additive", "noisy_gradient")
+    assert release(few, **ASKED, expected="some").card["mechanism"] == other
+    assert release(few, **ASKED).card["mechanism"] == one
+    asked: dict[str, Any] = {**FACTS, "n_splits": 1, "epsilons": (1.0,)}
+    found = explore(few, **asked, expected="some")
+    assert found.recommended == (
+        recommend(epsilon=1.0, **stated | {"n": 140}, expected="some").name,
+    )
+    assert "expected='some'" in str(found)
+    with pytest.raises(ValueError, match="expected must be"):
+        choose(few, **ASKED, expected="lots")
 
 
 def test_the_model_is_that_of_the_folder(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -100,6 +100,7 @@ def choose(
     random_state: RandomState = None,
     skewed: Sequence[str] | None = None,
     interactions: Sequence[tuple[str, str]] | None = None,
+    expected: Literal["little", "some", "much"] | None = None,
     group: str | None = None,
     rows_each: int = 1,
     separator: str | None = None,
@@ -131,7 +132,7 @@ def choose(
         None for releases; anything else is for tests and voids the guarantee.
     budget, table, stated_by, intended_use, group, rows_each
         What pays, what the card says, and persons, as in :func:`~dplit.tables.releasing.release`.
-    skewed, interactions, separator, decimal, thousands
+    skewed, interactions, expected, separator, decimal, thousands
         As in :func:`~dplit.tables.exploring.explore`.
 
     Returns
@@ -205,6 +206,7 @@ def choose(
         epsilon=epsilon / facts.rows_each,
         delta=delta,
         n_classes=len(facts.classes) if kind == "classification" else None,
+        expected=expected,
     )
     found = _candidates(kind, names, problem)
     for one in found:

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.dummy import DummyClassifier, DummyRegressor
@@ -107,8 +107,8 @@ class Exploration:
         everybody. Not a number on a split that holds out one class alone.
     settings : mapping of str to mapping
         Of mechanisms that were not fitted at their defaults.
-    majority : float or None
-        What was stated of the most frequent class.
+    majority, expected : float, str or None
+        What was stated of the most frequent class, and of how much columns tell.
 
     Examples
     --------
@@ -135,6 +135,7 @@ class Exploration:
     beside: Mapping[str, Measured] = field(default_factory=dict, repr=False)
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
     majority: float | None = None
+    expected: str | None = None
 
     def _call(self) -> str:
         """Return the short and safe way to the same recommendation."""
@@ -142,6 +143,8 @@ class Exploration:
         classes = f"n_classes={len(self.facts.classes)}, " if known else ""
         if self.majority is not None:
             classes += f"majority={self.majority!r}, "
+        if self.expected is not None:
+            classes += f"expected={self.expected!r}, "
         return (
             f"recommend(task={self.task!r}, n={self.n_train}, n_columns={len(self.facts.columns)}, "
             f"{classes}epsilon={self.epsilons[0] / self.facts.rows_each:g}, delta={self.delta:g})"
@@ -388,6 +391,7 @@ def explore(
     rows: int | None = None,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     majority: float | None = None,
+    expected: Literal["little", "some", "much"] | None = None,
     skewed: Sequence[str] | None = None,
     interactions: Sequence[tuple[str, str]] | None = None,
     group: str | None = None,
@@ -442,6 +446,8 @@ def explore(
     majority : float, optional
         Public share of the most frequent class, which is told to
         :func:`~dplit.advice.tables.recommend`; it is never counted here.
+    expected : {"little", "some", "much"}, optional
+        How much columns tell of a regression's target, which is told to it as well.
     skewed : sequence of str, optional
         Numeric columns whose values crowd near their lowest bound, as amounts and counts do: read
         on a logarithmic scale, where half of the range is for the lowest tenth. Where that is so an
@@ -533,7 +539,7 @@ def explore(
     if len(problem.labelled().X) < 10:
         raise TableError("exploring needs at least 10 records with a label")
     scorer = _Scorer(problem, truth, seed)
-    found = _compared(scorer, facts, budgets, delta, n_splits, chosen, majority)
+    found = _compared(scorer, facts, budgets, delta, n_splits, chosen, majority, expected)
     return replace(found, odd={column: share for column, share in odd.items() if share})
 
 
@@ -557,6 +563,7 @@ def _compared(
     n_splits: int,
     settings: Mapping[str, Mapping[str, Any]],
     majority: float | None,
+    expected: Literal["little", "some", "much"] | None,
 ) -> Exploration:
     """Fit everything on every split."""
     kind, (n, width) = facts.task, scorer.problem.X.shape
@@ -574,6 +581,7 @@ def _compared(
         "n_columns": len(facts.columns),
         "n_classes": n_classes,
         "delta": delta,
+        "expected": expected,
     }
     advice = tuple(recommend(**stated, epsilon=e / each, majority=majority) for e in budgets)
     named = {m.name for m in kept}
@@ -616,6 +624,7 @@ def _compared(
         beside=dict(zip(measures[1:], others, strict=True)),
         settings=settings,
         majority=majority,
+        expected=expected,
     )
 
 

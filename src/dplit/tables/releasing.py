@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -286,6 +286,7 @@ def release(
     skewed: Sequence[str] | None = None,
     interactions: Sequence[tuple[str, str]] | None = None,
     majority: float | None = None,
+    expected: Literal["little", "some", "much"] | None = None,
     n_clusters: int = 0,
     epsilon: float,
     delta: float,
@@ -334,6 +335,9 @@ def release(
         a map of each pair.
     majority : float, optional
         Public share of the most frequent class, by which the rule knows what a constant errs.
+    expected : {"little", "some", "much"}, optional
+        Of a regression, how much columns tell of the target, as
+        :func:`~dplit.advice.tables.recommend` has it: from what is known elsewhere.
     n_clusters : int, default=0
         Number of clusters, where there is no target.
     epsilon, delta : float
@@ -435,7 +439,7 @@ def release(
     chosen = check_request(facts, mechanism or "", settings or {}, neighboring)
     problem = load_problem(file, facts, progress=False, separator=separator)
     hidden = neighboring == "add_remove"
-    advice = None if hidden else _advice(problem, facts, epsilon, delta, majority, held)
+    advice = None if hidden else _advice(problem, facts, epsilon, delta, majority, expected, held)
     name = mechanism or _recommended(advice, kind)
     about["expected"] = _expectation(advice, kind, majority)
     with nullcontext() if account is None else account:
@@ -466,6 +470,7 @@ def _advice(
     epsilon: float,
     delta: float,
     majority: float | None,
+    expected: Literal["little", "some", "much"] | None,
     held: float,
 ) -> Recommendation | None:
     """Return what the rule says by public numbers, None where it has none for them."""
@@ -482,6 +487,7 @@ def _advice(
         epsilon=epsilon / facts.rows_each,
         delta=delta,
         majority=majority,
+        expected=expected,
     )
 
 
