@@ -254,6 +254,16 @@ PAIRS = [
         "your budget   0.26 0.4 0.5 0.6 0.65 0.6 0.3  highest: 8",
         "your budget   0.26 0.4 0.5 0.6 0.65 0.6 0.3  highest: 2",
     ),
+    Pair(
+        "sketching",
+        rf"loudness {_NUMBER}, the rule asks for {_NUMBER};"
+        rf" waves {_NUMBER} kd, it asks for {_NUMBER} kd\n(both limits are kept)?",
+        lambda loud, least, waves, few, both: (
+            (_value(loud) >= _value(least) and _value(waves) >= _value(few)) == bool(both)
+        ),
+        "loudness 15.2, the rule asks for 8; waves 10.0 kd, it asks for 6 kd\nboth limits are kept",
+        "loudness 15.2, the rule asks for 8; waves 1.7 kd, it asks for 6 kd\nboth limits are kept",
+    ),
 ]
 
 
