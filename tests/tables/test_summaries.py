@@ -21,13 +21,14 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 from dplit import AdaSSPRegressor, Budget, BudgetError, HatFeatures, SufficientStatisticsRegressor
+from dplit import _persons as _names
 from dplit._numerics import exact
 from dplit.audit import ledger
 from dplit.linear._moments import moment_sensitivity
 from dplit.mechanisms import gaussian_epsilon
 from dplit.sketching.sketches import SketchMap, sketch
 from dplit.streams import stream
-from dplit.tables import _contributions, _files
+from dplit.tables import _files
 from dplit.tables.fits import fit_summary
 from dplit.tables.grids import MomentGrid, Summary, SummaryFacts, merge_summaries
 from dplit.tables.reading import batches
@@ -454,9 +455,7 @@ def test_which_records_count_depends_on_the_person_alone(most: int, text: bool) 
 
 def test_equal_hashes_are_told_apart_by_the_records(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of many persons and of one. Kills a tie that the order of the records breaks."""
-    monkeypatch.setattr(
-        _contributions, "_scrambled", lambda rows: np.zeros(rows.shape[1], np.uint64)
-    )
+    monkeypatch.setattr(_names, "_scrambled", lambda rows: np.zeros(rows.shape[1], np.uint64))
     table = _persons()
     for some in (np.arange(len(table["y"])), np.flatnonzero(np.asarray(table["who"]) == 5)):
         whole, back = (_of(_rows(table, rows), MODELS[0], **_TWO) for rows in (some, some[::-1]))
