@@ -138,9 +138,16 @@ def stated_weights(class_weight: Any, classes: NDArray[Any]) -> Array | None:
     return weights
 
 
-def record_weights(weights: Array | None, places: NDArray[np.intp]) -> Array | None:
-    """Return the weight of each record (n,) by its class; what is no class has a row of zeros."""
-    return None if weights is None else weights[np.maximum(places, 0)]
+def record_weights(
+    weights: Array | None, places: NDArray[np.intp], own: Array | None = None
+) -> Array | None:
+    """Return the weight of each record (n,), of its class times its ``own``, in [0, 1] as both are;
+    None where neither is stated. What is no class has a row of zeros.
+    """
+    if weights is None:
+        return own
+    found = weights[np.maximum(places, 0)]
+    return found if own is None else found * own
 
 
 def _twin(kind: str, label: Any) -> Any:

@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
 from dplit._base import price_of, whole
-from dplit._checks import Array, check_integer, quiet
+from dplit._checks import Array, check_integer, check_weights, quiet
 from dplit._persons import person_names, person_slots
 from dplit._records import classified_records, fitted_records, labelled_records, validated
 from dplit._statements import dp_statement
@@ -100,7 +100,14 @@ class PerPerson(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     @whole
     @quiet
-    def fit(self, X: ArrayLike, y: ArrayLike | None = None, *, group: ArrayLike) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        *,
+        group: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Choose the records that count and fit a copy of the estimator to them.
 
         Parameters
@@ -111,6 +118,8 @@ class PerPerson(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             Labels, for estimators that take them.
         group : array_like of shape (n_samples,)
             Whose record each is: integers or texts, none of them missing.
+        sample_weight : array_like of shape (n_samples,), optional
+            Weight of each record in [0, 1], for estimators that take them.
 
         Returns
         -------
@@ -119,7 +128,8 @@ class PerPerson(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         TypeError
-            If the estimator promises nothing for a record, or ``group`` holds something else.
+            If the estimator promises nothing for a record or takes no weights that are given, or
+            ``group`` holds something else.
         ValueError
             If the estimator takes persons itself, or has neither labels nor "add_remove".
         """
@@ -129,16 +139,19 @@ class PerPerson(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             epsilon=price.epsilon, delta=price.delta, size=most, gaussian=price.gaussian
         )
         model.set_params(epsilon=share[0], **({"delta": share[1]} if price.delta else {}))
-        rows, labels, n_persons = self._records_that_count(model, X, y, group, most)
+        if sample_weight is not None and not has_fit_parameter(model, "sample_weight"):
+            raise TypeError(f"estimator must take sample_weight, got {type(model).__name__}")
+        rows, labels, n_persons = self._records_that_count(model, X, y, group, sample_weight, most)
+        told = {} if sample_weight is None else {"sample_weight": rows[:, -1]}
         with charged(price):
-            model.fit(rows, labels)
+            model.fit(rows if sample_weight is None else rows[:, :-1], labels, **told)
         self.estimator_ = model
         if is_classifier(model):
             self.classes_ = model.classes_
         self.epsilon_ = float(price.epsilon)
         self.delta_ = float(price.delta) if model.delta_ else 0.0
         self.neighboring_ = model.neighboring_
-        self._state(n_persons, most)
+        self._state(n_persons, most, weighted=sample_weight is not None)
         return self
 
     def _checked(self) -> Any:
@@ -161,9 +174,11 @@ class PerPerson(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return clone(given).set_params(random_state=given.random_state)  # not a copy of its state
 
     def _records_that_count(
-        self, model: Any, X: ArrayLike, y: Any, group: ArrayLike, most: int
+        self, model: Any, X: ArrayLike, y: Any, group: ArrayLike, weights: Any, most: int
     ) -> tuple[Array, NDArray[Any] | None, int]:
-        """Return the records that count, their labels, and the number of persons."""
+        """Return the records that count, behind each its weight if there are weights, their labels,
+        and the number of persons.
+        """
         if is_classifier(model):
             records, classes, places = classified_records(self, X, y, model.classes, binary=False)
             labels, known = places.astype(np.float64), places >= 0
@@ -176,6 +191,9 @@ class PerPerson(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         people = person_names("group", group)
         if people.shape != (len(records),):
             raise ValueError(f"group must have shape ({len(records)},), got shape {people.shape}")
+        own = check_weights("sample_weight", weights, len(records))
+        if own is not None:
+            records = np.column_stack([records, own])
         names, codes = np.unique(people, return_inverse=True)
         rows, labels, there = person_slots(codes, len(names), records, labels, known, most)
         if getattr(model, "neighboring", "replace_one") == "add_remove":
@@ -188,7 +206,7 @@ class PerPerson(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             return rows, np.where(there, labels, np.nan), len(names)
         return rows, None, len(names)
 
-    def _state(self, n_persons: int, most: int) -> None:
+    def _state(self, n_persons: int, most: int, *, weighted: bool) -> None:
         """State the guarantee for a person, beside what one record has."""
         model = self.estimator_
         added = self.neighboring_ == "add_remove"
@@ -208,6 +226,7 @@ class PerPerson(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             change,
             random_state=model.random_state,
             labelled=is_classifier(model) or is_regressor(model),
+            weighted=weighted,
         )
 
     def __sklearn_tags__(self) -> Tags:
