@@ -23,7 +23,7 @@ from dplit import (
     ProjectedObjectiveClassifier,
     SufficientStatisticsRegressor,
 )
-from dplit._checks import check_weights
+from dplit._labels import check_weights
 from dplit.audit import ledger
 from dplit.streams import stream
 from tests.audit.spies import moved, problems, run, told_of_data
@@ -232,3 +232,7 @@ def test_a_weight_of_a_person_stays_with_its_record() -> None:
 def test_weights_are_numbers_in_the_unit_interval() -> None:
     assert check_weights("sample_weight", None, 3) is None
     np.testing.assert_array_equal(check_weights("sample_weight", [0, 1, 0.5], 3), [0.0, 1.0, 0.5])
+    for missing in ([None, 0.5], np.ma.MaskedArray([0.123, 0.5], [True, False])):
+        with pytest.raises((TypeError, ValueError), match="sample_weight must be") as told:
+            check_weights("sample_weight", missing, 2)
+        assert "0.123" not in str(told.value)

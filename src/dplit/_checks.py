@@ -277,19 +277,6 @@ def check_real_array(
     return array.astype(np.float64, copy=copy)
 
 
-def check_weights(name: str, value: ArrayLike | None, n_records: int) -> Array | None:
-    """Return the weight of each record (n,), in [0, 1], or None where none is given.
-
-    No message quotes one of them.
-    """
-    if value is None:
-        return None
-    weights = check_real_array(name, value, 1)
-    if weights.shape != (n_records,) or not ((weights >= 0.0) & (weights <= 1.0)).all():
-        raise ValueError(f"{name} must be {n_records} numbers in [0, 1], got others")
-    return weights
-
-
 def check_angles(
     X: NDArray[Any], frequencies: NDArray[Any], dtype: np.dtype[Any] | type = np.float64
 ) -> None:

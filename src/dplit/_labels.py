@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
-from dplit._checks import Array, as_number, as_numbers
+from dplit._checks import Array, as_number, as_numbers, check_real_array
 from dplit._entries import _objects, entries, is_missing
 
 
@@ -135,6 +135,19 @@ def stated_weights(class_weight: Any, classes: NDArray[Any]) -> Array | None:
             f"class_weight must have a weight in [0, 1] for each of the {len(labels)} classes, by "
             f"class or in their order, one of them positive, got class_weight={class_weight!r}"
         )
+    return weights
+
+
+def check_weights(name: str, value: Any, n_records: int) -> Array | None:
+    """Return the weight of each record (n,), in [0, 1], or None where none is given.
+
+    A weight that is masked is missing, and refused; no message quotes one.
+    """
+    if value is None:
+        return None
+    weights = check_real_array(name, entries(name, value), 1)
+    if weights.shape != (n_records,) or not ((weights >= 0.0) & (weights <= 1.0)).all():
+        raise ValueError(f"{name} must be {n_records} numbers in [0, 1], got others")
     return weights
 
 

@@ -22,9 +22,9 @@ from dplit._checks import (
     check_epsilon,
     check_neighboring,
     check_probability,
-    check_weights,
     quiet,
 )
+from dplit._labels import check_weights
 from dplit._maps import MapAxis, PairMap, draw_maps, split
 from dplit._predictors import BATCH
 from dplit._records import classified_records, fitted_records, labelled_records

@@ -13,7 +13,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
 from dplit._base import price_of, whole
-from dplit._checks import Array, check_integer, check_weights, quiet
+from dplit._checks import Array, check_integer, quiet
+from dplit._labels import check_weights
 from dplit._persons import person_names, person_slots
 from dplit._records import classified_records, fitted_records, labelled_records, validated
 from dplit._statements import dp_statement

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dplit._bounds import stated_ends, stated_norm
-from dplit._checks import check_flag, check_weights, warn_of_noise
+from dplit._checks import check_flag, warn_of_noise
+from dplit._labels import check_weights
 from dplit._numerics.clipping import clip_rows, silenced
 from dplit._predictors import LinearRegressor
 from dplit._records import labelled_records

@@ -30,9 +30,9 @@ from dplit._checks import (
     check_positive,
     check_real_array,
     check_scale,
-    check_weights,
     quiet,
 )
+from dplit._labels import check_weights
 from dplit._numerics.clipping import clip_rows
 from dplit._numerics.rounding import round_down
 from dplit._solvers.accelerated import accelerated_minimum, smooth_steps

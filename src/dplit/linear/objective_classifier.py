@@ -18,11 +18,10 @@ from dplit._checks import (
     check_flag,
     check_integer,
     check_scale,
-    check_weights,
     quiet,
     warn_of_noise,
 )
-from dplit._labels import record_weights, stated_weights
+from dplit._labels import check_weights, record_weights, stated_weights
 from dplit._numerics.clipping import clip_rows, lifted, lowered, silenced
 from dplit._predictors import ClippedLinearClassifier, signs_of
 from dplit._records import classified_records

@@ -37,10 +37,10 @@ from dplit._checks import (
     check_positive,
     check_probability,
     check_scale,
-    check_weights,
     quiet,
     warn_of_noise,
 )
+from dplit._labels import check_weights
 from dplit._numerics.clipping import clip_rows, lifted, lowered, silenced
 from dplit._predictors import ClippedLinearClassifier, signs_of
 from dplit._records import classified_records
