@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.linear_model import SGDRegressor
+from sklearn.model_selection import GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
@@ -328,6 +329,18 @@ def test_it_is_what_its_estimator_is() -> None:
     assert is_regressor(line)
     line.fit(X, y, perperson__group=who)
     assert line.predict(X).shape == (120,)
+
+
+def test_scikit_learn_splits_persons_with_their_records() -> None:
+    """Folds of cross-validation take the part of ``group`` that is theirs, and folds by group none
+    of a person's records apart; parameters inside are reached by their names.
+    """
+    X, y, who = _data(300)
+    given = SufficientStatisticsRegressor(epsilon=1e4, random_state=0, **_MOMENTS)
+    model = clone(PerPerson(given)).set_params(estimator__alpha=1e-3, rows_each=3)
+    assert model.get_params()["estimator__alpha"] == 1e-3
+    found = cross_val_score(model, X, y, cv=GroupKFold(3), groups=who, params={"group": who})
+    assert found.min() > 0.9
 
 
 def test_fits_with_one_generator_have_noise_of_their_own() -> None:
