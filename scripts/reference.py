@@ -30,6 +30,7 @@ WITH_BASES = (
     "kernels.random_features",
     "moments",
     "objective_classifier",
+    "persons",
     "projected",
     "regressors",
     "dplit_studies.face_off.comparison",

@@ -150,6 +150,16 @@ _RULED_BY_NOISE = [
 ]
 
 
+#: What scikit-learn asks of weights, and estimators that hide them refuse.
+_BEYOND = "it gives weights beyond 1, which noise does not cover"
+_WEIGHTS = {
+    "check_sample_weights_list": _BEYOND,
+    "check_sample_weights_not_overwritten": _BEYOND,
+    "check_sample_weight_equivalence_on_dense_data": _BEYOND,
+    "check_all_zero_sample_weights_error": "to refuse them would tell that all weights are zero",
+}
+
+
 @estimator_checks(
     [
         *(clone(model).set_params(epsilon=_HUGE) for model in _AT_A_HUGE_BUDGET),
@@ -157,13 +167,15 @@ _RULED_BY_NOISE = [
         *_AT_THE_DEFAULT_BUDGET,
         *_TRANSFORMERS,
     ],
-    {"check_class_weight_classifiers": "it gives weights beyond 1, which noise does not cover"},
+    {"check_class_weight_classifiers": _BEYOND, **_WEIGHTS},
 )
 def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
-@estimator_checks(_RULED_BY_NOISE, {"check_regressors_train": "noise exceeds the signal"})
+@estimator_checks(
+    _RULED_BY_NOISE, {"check_regressors_train": "noise exceeds the signal", **_WEIGHTS}
+)
 def test_scikit_learn_checks_of_regressors_that_noise_rules(estimator: Any, check: Any) -> None:
     check(estimator)
 

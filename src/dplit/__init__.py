@@ -46,6 +46,7 @@ _HOMES = {
         "gaussian_sigma",
         "laplace_scale",
     ),
+    "persons": ("PerPerson",),
     "sketching.estimators": ("CompressiveGaussianMixture", "CompressiveKMeans", "CompressivePCA"),
     "tables._chunks": ("TableError",),
     "tables.choosing": ("choose",),

@@ -40,6 +40,7 @@ from dplit.mechanisms import gaussian_delta as gaussian_delta
 from dplit.mechanisms import gaussian_epsilon as gaussian_epsilon
 from dplit.mechanisms import gaussian_sigma as gaussian_sigma
 from dplit.mechanisms import laplace_scale as laplace_scale
+from dplit.persons import PerPerson as PerPerson
 from dplit.sketching.estimators import CompressiveGaussianMixture as CompressiveGaussianMixture
 from dplit.sketching.estimators import CompressiveKMeans as CompressiveKMeans
 from dplit.sketching.estimators import CompressivePCA as CompressivePCA

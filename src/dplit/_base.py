@@ -33,23 +33,30 @@ def _kept(estimator: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def fitting(estimator: _Model) -> Iterator[_Model]:
+def fitting(estimator: _Model, *, persons: bool = False, spends: bool = True) -> Iterator[_Model]:
     """Give a copy without fitted attributes to be fitted, and then its attributes to the estimator.
 
     Until then the estimator has none: an interruption, wherever it comes, leaves it unfitted, and
     no guarantee of one fit stands beside numbers of another. Open budgets write down what a fit is
-    to cost before it begins.
+    to cost before it begins, and that it is the cost of a person where it is; one that ``spends``
+    nothing, as it reads a release, costs nothing.
     """
     estimator.__dict__ = _kept(estimator)
     draft = object.__new__(type(estimator))
     draft.__dict__.update(vars(estimator))
-    with charged(price_of(estimator) if hasattr(estimator, "epsilon") else None):
+    paid = spends and hasattr(estimator, "epsilon")
+    with charged(price_of(estimator, persons=persons) if paid else None):
         yield draft
     vars(estimator).update(vars(draft))  # one call, which no signal divides
 
 
-def price_of(estimator: Any, what: str | None = None, *, table: str = "") -> Price:
-    """Return what a fit is to cost, by the parameters of a private estimator."""
+def price_of(
+    estimator: Any, what: str | None = None, *, table: str = "", persons: bool = False
+) -> Price:
+    """Return what a fit is to cost, by the parameters of a private estimator.
+
+    ``persons`` says that the budget is of a person with all records.
+    """
     noise = getattr(estimator, "noise", None)
     relation = getattr(estimator, "neighboring", "replace_one")
     return Price(
@@ -58,17 +65,29 @@ def price_of(estimator: Any, what: str | None = None, *, table: str = "") -> Pri
         getattr(estimator, "delta", 0.0) if noise in (None, "gaussian") else 0.0,
         gaussian=getattr(estimator, "_gaussian", noise == "gaussian" and relation != "add_remove"),
         neighboring=relation,
-        unit=getattr(estimator, "_unit", "record"),
+        unit="person" if persons else getattr(estimator, "_unit", "record"),
         table=table,
     )
 
 
 def whole(fit: _Fit) -> _Fit:
-    """Make a method ``fit`` that sets all of its attributes or none; see :func:`fitting`."""
+    """Make a method ``fit`` that sets all of its attributes or none; see :func:`fitting`.
 
+    Where it is told ``persons`` its budget is that of a person.
+    """
+    return _whole(fit, spends=True)
+
+
+def whole_and_free(fit: _Fit) -> _Fit:
+    """Make a method that reads a release, and spends nothing, set all of its attributes or none."""
+    return _whole(fit, spends=False)
+
+
+def _whole(fit: _Fit, *, spends: bool) -> _Fit:
     @functools.wraps(fit)
     def fitted(self: Any, *args: Any, **kwargs: Any) -> Any:
-        with fitting(self) as draft:
+        persons = kwargs.get("persons") is not None
+        with fitting(self, persons=persons, spends=spends) as draft:
             fit(draft, *args, **kwargs)
         return self
 

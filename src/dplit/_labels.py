@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
-from dplit._checks import Array, as_number, as_numbers
+from dplit._checks import Array, as_number, as_numbers, check_real_array
 from dplit._entries import _objects, entries, is_missing
 
 
@@ -138,9 +138,29 @@ def stated_weights(class_weight: Any, classes: NDArray[Any]) -> Array | None:
     return weights
 
 
-def record_weights(weights: Array | None, places: NDArray[np.intp]) -> Array | None:
-    """Return the weight of each record (n,) by its class; what is no class has a row of zeros."""
-    return None if weights is None else weights[np.maximum(places, 0)]
+def check_weights(name: str, value: Any, n_records: int) -> Array | None:
+    """Return the weight of each record (n,), in [0, 1], or None where none is given.
+
+    A weight that is masked is missing, and refused; no message quotes one.
+    """
+    if value is None:
+        return None
+    weights = check_real_array(name, entries(name, value), 1)
+    if weights.shape != (n_records,) or not ((weights >= 0.0) & (weights <= 1.0)).all():
+        raise ValueError(f"{name} must be {n_records} numbers in [0, 1], got others")
+    return weights
+
+
+def record_weights(
+    weights: Array | None, places: NDArray[np.intp], own: Array | None = None
+) -> Array | None:
+    """Return the weight of each record (n,), of its class times its ``own``, in [0, 1] as both are;
+    None where neither is stated. What is no class has a row of zeros.
+    """
+    if weights is None:
+        return own
+    found = weights[np.maximum(places, 0)]
+    return found if own is None else found * own
 
 
 def _twin(kind: str, label: Any) -> Any:

@@ -16,13 +16,15 @@ def dp_statement(
     *,
     random_state: RandomState = None,
     labelled: bool = False,
+    weighted: bool = False,
     exact: bool = True,
 ) -> str:
     """Return the sentences of ``privacy_statement_``.
 
     ``change`` says what neighbours are and what is public, as in "replacing one of 100 records
     (...)". Any ``random_state`` but None voids the guarantee, and the statement says so. Where
-    records are ``labelled``, it says what one without a label does. ``exact`` says whether what
+    records are ``labelled``, it says what one without a label does, and where each has a weight,
+    that this is hidden with it. ``exact`` says whether what
     is published has the law of the proof, or the noise is a floating-point number.
     """
     noise = (
@@ -39,6 +41,9 @@ def dp_statement(
     if labelled:
         silent = " A record without a label that can be read contributes nothing."
         none = ", or in which no record has a label,"
+    if weighted:
+        silent += " A record's weight, in [0, 1], is hidden with it."
+        none += " or a weight is outside [0, 1],"
     return (
         f"({epsilon:.4g}, {delta:g})-differential privacy for {change}.{silent} Outside the "
         "guarantee: that data which are not finite, empty or of the wrong shape"
@@ -48,7 +53,13 @@ def dp_statement(
 
 
 def state_guarantee(
-    estimator: Any, epsilon: float, delta: float, neighboring: str, change: str
+    estimator: Any,
+    epsilon: float,
+    delta: float,
+    neighboring: str,
+    change: str,
+    *,
+    weighted: bool = False,
 ) -> None:
     """Set what every fitted estimator says of its guarantee; ``change`` as in `dp_statement`."""
     estimator.epsilon_, estimator.delta_ = float(epsilon), float(delta)
@@ -59,6 +70,7 @@ def state_guarantee(
         change,
         random_state=estimator.random_state,
         labelled=isinstance(estimator, (ClassifierMixin, RegressorMixin)),
+        weighted=weighted,
     )
 
 

@@ -24,6 +24,7 @@ from dplit._checks import (
     check_probability,
     quiet,
 )
+from dplit._labels import check_weights
 from dplit._maps import MapAxis, PairMap, draw_maps, split
 from dplit._predictors import BATCH
 from dplit._records import classified_records, fitted_records, labelled_records
@@ -334,7 +335,8 @@ class PrivateAdditiveRegressor(
     most 300: a longer time has momentum (Polyak's heavy ball), made of released sums alone, and is
     at most 10,125. What a budget has left beyond that goes into a C up to 2, which clips nothing:
     smaller ones pull predictions of a skewed label towards its median. The noise is exact
-    (:mod:`dplit.mechanisms`).
+    (:mod:`dplit.mechanisms`). Weights of records in [0, 1] change no sensitivity, as in
+    :class:`~dplit.linear.regressors.NoisyGradientRegressor`.
 
     Each of ``interactions`` is one more part of a row, on at most 6 knots for each of its columns,
     and counts as one more column. Where n epsilon was 900 and more, a pair that says something
@@ -383,13 +385,16 @@ class PrivateAdditiveRegressor(
 
     @whole
     @quiet
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Descend on the features of the clipped records.
 
         Parameters
         ----------
         X, y : array_like of shapes (n_samples, n_features) and (n_samples,)
             Finite records, and labels; a record without a finite one contributes nothing.
+        sample_weight : array_like of shape (n_samples,), optional
+            Weight of each record in [0, 1], as secret as the record, by which its loss is
+            multiplied; None is 1 for all.
 
         Returns
         -------
@@ -397,6 +402,7 @@ class PrivateAdditiveRegressor(
         """
         low, high = stated_ends(self.bounds)
         records, labels = labelled_records(self, X, y)
+        weights = check_weights("sample_weight", sample_weight, len(records))
         rows, norm = self._features(records, _KNOTS if self.n_hats is None else self.n_hats)
         plan = self._schedule(len(rows))
         linear = NoisyGradientRegressor(
@@ -408,7 +414,7 @@ class PrivateAdditiveRegressor(
         )
         fitted = linear._publish(
             descend(
-                *linear._unit_of(rows, labels),
+                *linear._unit_of(rows, labels, weights),
                 plan,
                 epsilon=self.epsilon,
                 delta=self.delta,
@@ -425,7 +431,8 @@ class PrivateAdditiveRegressor(
             f"clipped to the stated box, labels to [{low:g}, {high:g}]"
             f"{'' if added else '; their number is public'})"
         )
-        state_guarantee(self, fitted.epsilon_, fitted.delta_, fitted.neighboring_, change)
+        promise = (fitted.epsilon_, fitted.delta_, fitted.neighboring_, change)
+        state_guarantee(self, *promise, weighted=sample_weight is not None)
         return self
 
     def _schedule(self, n_records: int) -> Schedule:
@@ -625,7 +632,7 @@ class PrivateAdditiveClassifier(
 
     @whole
     @quiet
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the shapes to the clipped records.
 
         Parameters
@@ -634,6 +641,9 @@ class PrivateAdditiveClassifier(
             Finite records.
         y : array_like of shape (n_samples,)
             Labels; with ``classes`` any labels.
+        sample_weight : array_like of shape (n_samples,), optional
+            Weight of each record in [0, 1], as secret as the record, by which its loss is
+            multiplied; None is 1 for all.
 
         Returns
         -------
@@ -643,6 +653,7 @@ class PrivateAdditiveClassifier(
         check_choice("loss", self.loss, ("logistic", "huberised_hinge"))
         check_probability("delta", self.delta, zero=True)
         records, self.classes_, places = classified_records(self, X, y, self.classes, binary=False)
+        own = check_weights("sample_weight", sample_weight, len(records))
         self.loss_ = self.loss
         epsilon, binary = check_epsilon(self.epsilon), len(self.classes_) == 2
         rows, norm = self._features(records, self._n_knots(len(records), records.shape[1], binary))
@@ -659,10 +670,10 @@ class PrivateAdditiveClassifier(
         if penalty is not None:
             fitted = ObjectivePerturbationClassifier(
                 loss=self.loss, smoothing=_CORNER, regularization=penalty, **given
-            )._fit(rows, self.classes_, places)
+            )._fit(rows, self.classes_, places, own)
         else:
             fitted = NoisyGradientClassifier(**given)._fit(
-                rows, self.classes_, places, spread=self._spread()
+                rows, self.classes_, places, spread=self._spread(), own=own
             )
         self.coef_, self.intercept_ = fitted.coef_, fitted.intercept_
         if binary and penalty is None:  # the score of the second class over the first
@@ -674,7 +685,8 @@ class PrivateAdditiveClassifier(
             f"replacing one of {len(rows)} records with its label (their number is public; columns "
             f"are clipped to the stated box, the {len(self.classes_)} labels are {labels})"
         )
-        state_guarantee(self, fitted.epsilon_, fitted.delta_, fitted.neighboring_, change)
+        promise = (fitted.epsilon_, fitted.delta_, fitted.neighboring_, change)
+        state_guarantee(self, *promise, weighted=sample_weight is not None)
         return self
 
     def _penalty(self, n_records: int, width: int) -> float | None:

@@ -15,6 +15,7 @@ from sklearn.base import ClusterMixin, clone
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
 
+from dplit import Budget, BudgetError
 from dplit.audit import ledger
 from dplit.features import orthonormal_blocks
 from dplit.mechanisms import gaussian_epsilon, values
@@ -635,6 +636,30 @@ def test_who_has_many_equal_records_has_the_fit_of_one(kind):
     sizes = stream(0, "persons-fit", "data").integers(1, 9, len(X))
     many = _make(kind).fit(np.repeat(X, sizes, axis=0), persons=np.repeat(np.arange(200), sizes))
     np.testing.assert_array_equal(many.sketch_.sum, _make(kind).fit(X).sketch_.sum)
+
+
+@few_records
+@pytest.mark.parametrize("law", ["laplace", "gaussian"])
+@pytest.mark.parametrize("kind", ALL)
+def test_persons_pay_from_a_budget_of_persons(kind, law, tmp_path):
+    """At the price of a record, which one of records takes alone; what decodes a sketch that was
+    released is free in both. Kills a unit that is not told, and a decoding that costs.
+    """
+    _, X = _clusters(300)
+    given = {"noise": law, "delta": 1e-6 if law == "gaussian" else 0.0}
+    model, whose = _make(kind, neighboring="replace_one", **given), np.repeat(np.arange(100), 3)
+    fits = {"person": {"persons": whose}, "record": {}}
+    for unit, other in (("person", "record"), ("record", "person")):
+        file = tmp_path / f"{unit}.json"
+        budget = Budget(file, epsilon=model.epsilon, delta=1e-6, unit=unit)
+        rule = f"of one {unit}, and the guarantee of one {other}"
+        with budget:
+            with pytest.raises(BudgetError, match=rule):
+                model.fit(X, **fits[other])
+            released = model.fit(X, **fits[unit]).sketch_
+            model.fit_sketch(released)
+        assert budget.spent() == (model.epsilon, model.delta)
+        assert len(budget.entries()) == 1
 
 
 @pytest.mark.parametrize("kind", ALL)

@@ -20,14 +20,15 @@ import pytest
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
-from dplit import AdaSSPRegressor, HatFeatures, SufficientStatisticsRegressor
+from dplit import AdaSSPRegressor, Budget, BudgetError, HatFeatures, SufficientStatisticsRegressor
+from dplit import _persons as _names
 from dplit._numerics import exact
 from dplit.audit import ledger
 from dplit.linear._moments import moment_sensitivity
 from dplit.mechanisms import gaussian_epsilon
 from dplit.sketching.sketches import SketchMap, sketch
 from dplit.streams import stream
-from dplit.tables import _contributions, _files
+from dplit.tables import _files
 from dplit.tables.fits import fit_summary
 from dplit.tables.grids import MomentGrid, Summary, SummaryFacts, merge_summaries
 from dplit.tables.reading import batches
@@ -454,9 +455,7 @@ def test_which_records_count_depends_on_the_person_alone(most: int, text: bool) 
 
 def test_equal_hashes_are_told_apart_by_the_records(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of many persons and of one. Kills a tie that the order of the records breaks."""
-    monkeypatch.setattr(
-        _contributions, "_scrambled", lambda rows: np.zeros(rows.shape[1], np.uint64)
-    )
+    monkeypatch.setattr(_names, "_scrambled", lambda rows: np.zeros(rows.shape[1], np.uint64))
     table = _persons()
     for some in (np.arange(len(table["y"])), np.flatnonzero(np.asarray(table["who"]) == 5)):
         whole, back = (_of(_rows(table, rows), MODELS[0], **_TWO) for rows in (some, some[::-1]))
@@ -542,6 +541,23 @@ def test_the_draws_compose_to_the_promise(
     person = "one person with all records (of each at most 5 count, chosen by their own values"
     assert (person in model.privacy_statement_) == (most == 5)
     assert ("person" in model.privacy_statement_) == (most is not None)
+
+
+@pytest.mark.parametrize("kind", [SufficientStatisticsRegressor, AdaSSPRegressor])
+def test_a_summary_of_persons_pays_from_a_budget_of_persons(kind: Any, tmp_path: Path) -> None:
+    """And one of records from that of records, each at its price: no budget takes the other, for
+    two persons change where a record becomes another person's. Kills a unit that is not told.
+    """
+    model, given = kind(**_GIVEN, neighboring="replace_one"), {"group": "who", "rows_each": 3}
+    found = {"person": _of(_persons(), model, **given), "record": _of(_persons(), model)}
+    for unit, other in (("person", "record"), ("record", "person")):
+        budget = Budget(tmp_path / f"{unit}.json", epsilon=5.0, delta=1e-4, unit=unit)
+        with budget:
+            fit_summary(model, found[unit])
+            rule = f"of one {unit}, and the guarantee of one {other}"
+            with pytest.raises(BudgetError, match=rule):
+                fit_summary(model, found[other])
+        assert budget.spent() == (model.epsilon, model.delta)
 
 
 def test_one_record_each_is_a_release_for_records() -> None:

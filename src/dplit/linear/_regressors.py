@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dplit._bounds import stated_ends, stated_norm
 from dplit._checks import check_flag, warn_of_noise
+from dplit._labels import check_weights
 from dplit._numerics.clipping import clip_rows, silenced
 from dplit._predictors import LinearRegressor
 from dplit._records import labelled_records
@@ -45,21 +46,37 @@ class ClippedLinearRegressor(LinearRegressor):
         norm, (low, high) = stated_norm(self.data_norm), stated_ends(self.bounds)
         return norm, low / 2 + high / 2, high / 2 - low / 2
 
-    def _unit_records(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _unit_records(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return rows in the unit ball and labels in [-1, 1]; clipped before anything else."""
-        return self._unit_of(*labelled_records(self, X, y))
+        records, labels = labelled_records(self, X, y)
+        weights = check_weights("sample_weight", sample_weight, len(records))
+        return self._unit_of(records, labels, weights)
 
     def _unit_of(
-        self, records: NDArray[np.float64], labels: NDArray[np.float64]
+        self,
+        records: NDArray[np.float64],
+        labels: NDArray[np.float64],
+        weights: NDArray[np.float64] | None = None,
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return unit records of checked ones; those without a label, which is NaN, are zeros."""
+        """Return unit records of checked ones; those without a label, which is NaN, are zeros.
+
+        A weight w in [0, 1] makes of a row x and a label y the row ``sqrt(w) x`` and the label
+        ``sqrt(w) y``, which lie within the same bounds: what holds for all unit records holds for
+        it. Its second moments are w times those of (x, y), and so is its squared loss.
+        """
         norm, middle, half = self._limits()
         unit = clip_rows(records, norm) / norm
         if self.fit_intercept:
             unit = np.hstack([unit, np.ones((len(unit), 1))]) / np.sqrt(2.0)
         known = ~np.isnan(labels)
         inside = np.clip(np.where(known, labels, middle), middle - half, middle + half)
-        return silenced(unit, known), np.clip((inside - middle) / half, -1.0, 1.0)
+        rows, targets = silenced(unit, known), np.clip((inside - middle) / half, -1.0, 1.0)
+        if weights is None:
+            return rows, targets
+        roots = np.sqrt(weights)
+        return rows * roots[:, None], targets * roots
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Predict labels.
@@ -76,7 +93,9 @@ class ClippedLinearRegressor(LinearRegressor):
         """
         return np.asarray(np.clip(super().predict(X), *self._ends))
 
-    def _publish(self, fitted: PrivateMoments | PrivateCoefficients) -> Self:
+    def _publish(
+        self, fitted: PrivateMoments | PrivateCoefficients, *, weighted: bool = False
+    ) -> Self:
         """Set the private attributes from a release on unit records."""
         norm, middle, half = self._limits()
         self._ends = (middle - half, middle + half)
@@ -93,7 +112,8 @@ class ClippedLinearRegressor(LinearRegressor):
             f"to norm {norm:g}, labels to [{middle - half:g}, {middle + half:g}]"
             f"{'' if added else '; their number is public'})"
         )
-        state_guarantee(self, fitted.epsilon, fitted.delta, fitted.neighboring, change)
+        promise = (fitted.epsilon, fitted.delta, fitted.neighboring, change)
+        state_guarantee(self, *promise, weighted=weighted)
         return self
 
 

@@ -77,7 +77,8 @@ class AdaSSPRegressor(ClippedLinearRegressor):
     every budget; the noise on the matrix is isotropic, half its variance off the diagonal; and
     negative eigenvalues of the released matrix are set to 0. The same repairs as
     :class:`~dplit.linear.regressors.SufficientStatisticsRegressor` has, which spends nothing on the
-    penalty and takes about :math:`s\sqrt d`. The noise is exact (:mod:`dplit.mechanisms`).
+    penalty and takes about :math:`s\sqrt d`. The noise is exact (:mod:`dplit.mechanisms`). Weights
+    of records in [0, 1] change no sensitivity, as there.
 
     References
     ----------
@@ -116,13 +117,16 @@ class AdaSSPRegressor(ClippedLinearRegressor):
 
     @whole
     @quiet
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Release the least eigenvalue and the moments of the clipped records, and solve.
 
         Parameters
         ----------
         X, y : array_like of shapes (n_samples, n_features) and (n_samples,)
             Finite records, and labels; a record without a finite one contributes nothing.
+        sample_weight : array_like of shape (n_samples,), optional
+            Weight of each record in [0, 1], as secret as the record, by which its loss is
+            multiplied; None is 1 for all.
 
         Returns
         -------
@@ -131,7 +135,7 @@ class AdaSSPRegressor(ClippedLinearRegressor):
         check_neighboring(self.neighboring)
         budget = check_epsilon(self.epsilon), check_probability("delta", self.delta)
         rho = check_interval("rho", self.rho, 1e-100, 1.0)
-        unit, labels = self._unit_records(X, y)
+        unit, labels = self._unit_records(X, y, sample_weight)
         d = unit.shape[1]
         alone, together = three_releases(d, self.neighboring)
         sigma = gaussian_sigma(
@@ -155,7 +159,8 @@ class AdaSSPRegressor(ClippedLinearRegressor):
         self.alpha_ = max(reach - self.least_eigenvalue_, LEAST_PENALTY * sigma)
         coef = moments.solve(alpha=self.alpha_)
         whole: dict[str, Any] = {"epsilon": budget[0], "delta": budget[1], "sigma": sigma}
-        return self._publish(replace(moments, coef=coef, alpha=self.alpha_, **whole))
+        told = replace(moments, coef=coef, alpha=self.alpha_, **whole)
+        return self._publish(told, weighted=sample_weight is not None)
 
 
 def _noisy_least_eigenvalue(

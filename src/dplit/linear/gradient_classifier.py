@@ -22,7 +22,7 @@ from dplit._checks import (
     quiet,
     warn_of_noise,
 )
-from dplit._labels import record_weights, stated_weights
+from dplit._labels import check_weights, record_weights, stated_weights
 from dplit._numerics.clipping import clip_rows, lifted, lowered, silenced
 from dplit._records import classified_records, fitted_records
 from dplit._statements import state_guarantee
@@ -150,9 +150,10 @@ class NoisyGradientClassifier(
     as :func:`~dplit.linear._descent.noisy_gradient_descent` says. New records are clipped as those
     of the training were.
 
-    A weight of a class multiplies p - e_y, before the gradient is clipped: whatever the weights, no
-    record moves a sum by more than the clip, for which the noise is made. None above 1 is taken, so
-    that weights lengthen no gradient either.
+    Weights, of a class times of a record, multiply p - e_y, before the gradient is clipped:
+    whatever they are, no record moves a sum by more than the clip, for which the noise is made.
+    None above 1 is taken, so that weights lengthen no gradient either. Sums are divided by the
+    number of records, which is public, and not by the sum of weights: small ones learn more slowly.
 
     Default schedule: that of :class:`~dplit.additive.PrivateAdditiveRegressor` for a model of
     length 64, with a curvature of 1/(2 k) in each of d (k - 1) coordinates for k classes. The noise
@@ -205,7 +206,7 @@ class NoisyGradientClassifier(
 
     @whole
     @quiet
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Descend on the clipped records.
 
         Parameters
@@ -214,12 +215,17 @@ class NoisyGradientClassifier(
             Finite records.
         y : array_like of shape (n_samples,)
             Labels of two or more classes; with ``classes`` any labels.
+        sample_weight : array_like of shape (n_samples,), optional
+            Weight of each record in [0, 1], as secret as the record, by which its loss is
+            multiplied; None is 1 for all.
 
         Returns
         -------
         NoisyGradientClassifier
         """
-        return self._fit(*classified_records(self, X, y, self.classes, binary=False), spread=None)
+        found = classified_records(self, X, y, self.classes, binary=False)
+        own = check_weights("sample_weight", sample_weight, len(found[0]))
+        return self._fit(*found, spread=None, own=own)
 
     def _fit(
         self,
@@ -228,11 +234,14 @@ class NoisyGradientClassifier(
         places: NDArray[np.intp],
         *,
         spread: NDArray[np.float64] | None,
+        own: NDArray[np.float64] | None = None,
     ) -> Self:
-        """Fit, on the schedule of public eigenvalues of the rows' second moments if any."""
+        """Fit, on the schedule of public eigenvalues of the rows' second moments if any, with the
+        ``own`` weights of records if they have some.
+        """
         norm = stated_norm(self.data_norm)
         self.classes_, self.data_norm_ = classes, norm
-        weights = record_weights(stated_weights(self.class_weight, classes), places)
+        weights = record_weights(stated_weights(self.class_weight, classes), places, own)
         unit = clip_rows(records, norm) / norm
         if check_flag("fit_intercept", self.fit_intercept):
             unit = lifted(unit)
@@ -258,7 +267,8 @@ class NoisyGradientClassifier(
             else f"replacing one of {len(unit)} records with its label (their number is public; "
         )
         change += f"rows are clipped to norm {norm:g}, the {k} labels are {labels})"
-        state_guarantee(self, fitted.epsilon, fitted.delta, fitted.neighboring, change)
+        promise = (fitted.epsilon, fitted.delta, fitted.neighboring, change)
+        state_guarantee(self, *promise, weighted=own is not None)
         return self
 
     def _schedule(self, n_records: int, k: int, spread: NDArray[np.float64]) -> Schedule:

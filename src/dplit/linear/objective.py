@@ -32,6 +32,7 @@ from dplit._checks import (
     check_scale,
     quiet,
 )
+from dplit._labels import check_weights
 from dplit._numerics.clipping import clip_rows
 from dplit._numerics.rounding import round_down
 from dplit._solvers.accelerated import accelerated_minimum, smooth_steps
@@ -355,14 +356,6 @@ def _minimise(problem: _Problem, *, r: float, smoothness: float, distance: float
         )
 
 
-def _checked_weights(weights: ArrayLike, n: int) -> NDArray[np.float64]:
-    """Return n weights of which none is below 0 or above 1."""
-    factors = check_real_array("weights", weights, 1)
-    if factors.shape != (n,) or not ((factors >= 0.0) & (factors <= 1.0)).all():
-        raise ValueError(f"weights must be {n} numbers in [0, 1], got others")
-    return factors
-
-
 def _event(epsilon: float, delta: float) -> Callable[[float], float]:
     """Return what an (epsilon, delta)-private event says of its epsilon at any other delta."""
     return lambda asked: epsilon if asked >= delta else math.inf
@@ -449,7 +442,7 @@ def objective_perturbation(
     if labels.shape != (len(rows),):
         raise ValueError(f"y must hold {len(rows)} labels -1 or +1, got shape {labels.shape}")
     (n, d), h = rows.shape, check_scale("smoothing", smoothing)
-    factors = None if weights is None else _checked_weights(weights, n)
+    factors = check_weights("weights", weights, n)
     least = smallest_regularization(
         n_records=n, epsilon=epsilon, data_norm=r, loss=loss, smoothing=h
     )

@@ -21,7 +21,7 @@ from dplit._checks import (
     quiet,
     warn_of_noise,
 )
-from dplit._labels import record_weights, stated_weights
+from dplit._labels import check_weights, record_weights, stated_weights
 from dplit._numerics.clipping import clip_rows, lifted, lowered, silenced
 from dplit._predictors import ClippedLinearClassifier, signs_of
 from dplit._records import classified_records
@@ -199,9 +199,10 @@ class ObjectivePerturbationClassifier(ClippedLinearClassifier):
     That the minimiser is found up to an error only is paid for with a thousandth of epsilon. The
     noise is exact (:mod:`dplit.mechanisms`).
 
-    With weights the mean loss is :math:`n^{-1}\sum_i c_{y_i}\ell(\cdot)`. As c is at most 1, slopes
-    and second derivatives stay within the bounds of the loss, from which alone the noise follows
-    (:func:`~dplit.linear.objective.objective_perturbation`); larger ones are refused.
+    With weights, of the class times of the record, the mean loss is
+    :math:`n^{-1}\sum_i c_{y_i}w_i\ell(\cdot)`. As c w is in [0, 1] on both sides of a replacement,
+    slopes and second derivatives stay within the bounds of the loss, from which alone the noise
+    follows (:func:`~dplit.linear.objective.objective_perturbation`); larger ones are refused.
 
     References
     ----------
@@ -264,7 +265,7 @@ class ObjectivePerturbationClassifier(ClippedLinearClassifier):
 
     @whole
     @quiet
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Clip the records and minimise the perturbed risk.
 
         Parameters
@@ -273,13 +274,17 @@ class ObjectivePerturbationClassifier(ClippedLinearClassifier):
             Finite records.
         y : array_like of shape (n_samples,)
             Labels of two classes; with ``classes`` any labels.
+        sample_weight : array_like of shape (n_samples,), optional
+            Weight of each record in [0, 1], as secret as the record, by which its loss is
+            multiplied; None is 1 for all.
 
         Returns
         -------
         ObjectivePerturbationClassifier
         """
         self._check_parameters()
-        return self._fit(*classified_records(self, X, y, self.classes))
+        found = classified_records(self, X, y, self.classes)
+        return self._fit(*found, check_weights("sample_weight", sample_weight, len(found[0])))
 
     def _check_parameters(self) -> None:
         """Check what does not depend on the data."""
@@ -292,9 +297,13 @@ class ObjectivePerturbationClassifier(ClippedLinearClassifier):
         check_epsilon(self.epsilon)
 
     def _fit(
-        self, records: NDArray[np.float64], classes: NDArray[Any], places: NDArray[np.intp]
+        self,
+        records: NDArray[np.float64],
+        classes: NDArray[Any],
+        places: NDArray[np.intp],
+        own: NDArray[np.float64] | None = None,
     ) -> Self:
-        """Fit to checked records."""
+        """Fit to checked records, which have weights of their ``own`` or not."""
         self.classes_ = classes
         weights = stated_weights(self.class_weight, classes)
         smoothing, epsilon = float(self.smoothing), float(self.epsilon)
@@ -319,13 +328,13 @@ class ObjectivePerturbationClassifier(ClippedLinearClassifier):
             regularization=penalty,
             loss=self.loss,
             smoothing=smoothing,
-            weights=record_weights(weights, places),
+            weights=record_weights(weights, places, own),
             rng=noise_source(self.random_state),
         )
-        self._publish(fitted, len(records))
+        self._publish(fitted, len(records), weighted=own is not None)
         return self
 
-    def _publish(self, fitted: PerturbedObjective, n_records: int) -> None:
+    def _publish(self, fitted: PerturbedObjective, n_records: int, *, weighted: bool) -> None:
         """Set the private attributes and the statement; warn from public numbers."""
         coef, norm = fitted.coef, stated_norm(self.data_norm)
         self.regularization_, self.noise_ = fitted.regularization, fitted.noise
@@ -337,7 +346,8 @@ class ObjectivePerturbationClassifier(ClippedLinearClassifier):
             f"replacing one of {n_records} records with its label (their number is public; rows "
             f"are clipped to norm {norm:g}, the two labels are {labels})"
         )
-        state_guarantee(self, fitted.epsilon, fitted.delta, fitted.neighboring, change)
+        promise = (fitted.epsilon, fitted.delta, fitted.neighboring, change)
+        state_guarantee(self, *promise, weighted=weighted)
         _warn_if_noise_rules(
             n_records=n_records,
             dimension=len(fitted.coef),

@@ -40,7 +40,7 @@ _MOST_CLIP = 2.0
 
 
 class SufficientStatisticsRegressor(ClippedLinearRegressor):
-    """Private linear regression from one noisy release of second moments.
+    r"""Private linear regression from one noisy release of second moments.
 
     Parameters
     ----------
@@ -84,6 +84,9 @@ class SufficientStatisticsRegressor(ClippedLinearRegressor):
     bounds. The warning reads the release alone. The noise is exact
     (:mod:`dplit.mechanisms`).
 
+    A record of weight w adds what the record :math:`(\sqrt w\,x,\sqrt w\,y)` adds, in unit bounds,
+    which lies within them as well: no sensitivity changes for weights in [0, 1].
+
     Examples
     --------
     >>> import numpy as np
@@ -117,13 +120,16 @@ class SufficientStatisticsRegressor(ClippedLinearRegressor):
 
     @whole
     @quiet
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Release the noisy moments of the clipped records and solve.
 
         Parameters
         ----------
         X, y : array_like of shapes (n_samples, n_features) and (n_samples,)
             Finite records, and labels; a record without a finite one contributes nothing.
+        sample_weight : array_like of shape (n_samples,), optional
+            Weight of each record in [0, 1], as secret as the record, by which its loss is
+            multiplied; None is 1 for all.
 
         Returns
         -------
@@ -131,7 +137,7 @@ class SufficientStatisticsRegressor(ClippedLinearRegressor):
         """
         check_epsilon(self.epsilon)
         penalty = self._unit_penalty()
-        unit, labels = self._unit_records(X, y)
+        unit, labels = self._unit_records(X, y, sample_weight)
         moments = sufficient_statistics(
             unit,
             labels,
@@ -149,7 +155,7 @@ class SufficientStatisticsRegressor(ClippedLinearRegressor):
             weight = float(moments.gram[-1, -1])  # half the number of records, with noise
             if self.fit_intercept and weight < LEAST_WEIGHT * alpha:
                 warn_of_few(f"about {max(2 * weight, 0):.0f} records (released with noise)")
-        return self._publish(moments)
+        return self._publish(moments, weighted=sample_weight is not None)
 
     def _unit_penalty(self) -> float | None:
         """Return the stated penalty in unit bounds; solutions at it are floats."""
@@ -226,6 +232,10 @@ class NoisyGradientRegressor(ClippedLinearRegressor):
     goes into a larger one, up to 2, which clips nothing: smaller ones pull predictions of a skewed
     label towards its median. The noise is exact (:mod:`dplit.mechanisms`).
 
+    Weights in [0, 1] multiply gradients before they are clipped, and change no sensitivity. Sums
+    are divided by the public number of records and not by the sum of weights, which is as secret as
+    they are: small ones learn more slowly.
+
     Examples
     --------
     >>> import numpy as np
@@ -269,19 +279,22 @@ class NoisyGradientRegressor(ClippedLinearRegressor):
 
     @whole
     @quiet
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Descend on the clipped records.
 
         Parameters
         ----------
         X, y : array_like of shapes (n_samples, n_features) and (n_samples,)
             Finite records, and labels; a record without a finite one contributes nothing.
+        sample_weight : array_like of shape (n_samples,), optional
+            Weight of each record in [0, 1], as secret as the record, by which its loss is
+            multiplied; None is 1 for all.
 
         Returns
         -------
         NoisyGradientRegressor
         """
-        unit, labels = self._unit_records(X, y)
+        unit, labels = self._unit_records(X, y, sample_weight)
         clip, steps = self._schedule(*unit.shape)
         fitted = noisy_gradient_descent(
             unit,
@@ -297,7 +310,7 @@ class NoisyGradientRegressor(ClippedLinearRegressor):
             average=self.average,
             rng=noise_source(self.random_state),
         )
-        return self._publish(fitted)
+        return self._publish(fitted, weighted=sample_weight is not None)
 
     def _schedule(self, n_records: int, d: int) -> tuple[float, int]:
         """Return clipping norm and steps, from public numbers; warn where these are too few."""

@@ -40,6 +40,7 @@ from dplit._checks import (
     quiet,
     warn_of_noise,
 )
+from dplit._labels import check_weights
 from dplit._numerics.clipping import clip_rows, lifted, lowered, silenced
 from dplit._predictors import ClippedLinearClassifier, signs_of
 from dplit._records import classified_records
@@ -184,7 +185,8 @@ class ProjectedObjectiveClassifier(ClippedLinearClassifier):
     rows of length 1. So is its answer with :math:`\Phi`, for every :math:`\Phi`, hence on average
     over them; weights :math:`\Phi^\top w` are made of these two. Scaling back makes that *sure*:
     unlucky signs cost accuracy and no privacy, where a bound on lengths that holds with probability
-    :math:`1-\beta` would need a delta of that size.
+    :math:`1-\beta` would need a delta of that size. Weights of records in [0, 1] change no
+    condition of it.
 
     **Accuracy.** :func:`~dplit.papers.margin.projected.pure_margin_bound` has a proof,
     :func:`~dplit.papers.margin.projected.pure_mean_error` what to expect on round records. It fails
@@ -254,7 +256,7 @@ class ProjectedObjectiveClassifier(ClippedLinearClassifier):
 
     @whole
     @quiet
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Clip the records, throw their columns together, clip again and minimise.
 
         Parameters
@@ -263,6 +265,9 @@ class ProjectedObjectiveClassifier(ClippedLinearClassifier):
             Finite records.
         y : array_like of shape (n_samples,)
             Labels of two classes; with ``classes`` any labels.
+        sample_weight : array_like of shape (n_samples,), optional
+            Weight of each record in [0, 1], as secret as the record, by which its loss is
+            multiplied; None is 1 for all.
 
         Returns
         -------
@@ -272,6 +277,7 @@ class ProjectedObjectiveClassifier(ClippedLinearClassifier):
         delta = check_delta(self.delta)
         rho, lifts = self._margin(norm), check_flag("fit_intercept", self.fit_intercept)
         records, self.classes_, places = classified_records(self, X, y, self.classes)
+        own = check_weights("sample_weight", sample_weight, len(records))
         self.data_norm_ = norm
         m, d = records.shape
         public, noise = spawn_generators(self.random_state, 2)
@@ -290,6 +296,7 @@ class ProjectedObjectiveClassifier(ClippedLinearClassifier):
             loss="huberised_hinge",
             smoothing=CORNER,
             regularization=self._penalty(*rows.shape),
+            weights=own,
             rng=noise_source(self.random_state, noise),
         )
         self.regularization_, self.noise_ = fitted.regularization, fitted.noise
@@ -297,7 +304,7 @@ class ProjectedObjectiveClassifier(ClippedLinearClassifier):
         self.intercept_ = float(constant)
         drawn = self.projection_
         self.coef_ = (weights if drawn is None else expand(weights, drawn)) / norm
-        self._publish(m, norm)
+        self._publish(m, norm, weighted=own is not None)
         projected = drawn is not None
         _warn_if_margins_drown(m, self.n_components_, epsilon, delta, rho, projected=projected)
         return self
@@ -325,7 +332,7 @@ class ProjectedObjectiveClassifier(ClippedLinearClassifier):
         exact = objective_penalty(epsilon=self.epsilon, dimension=k, delta=self.delta, **told)
         return max(wanted, exact) if exact > 3.0 / (m * self.epsilon) else wanted
 
-    def _publish(self, n_records: int, norm: float) -> None:
+    def _publish(self, n_records: int, norm: float, *, weighted: bool) -> None:
         """State the guarantee."""
         labels = "given" if self.classes is not None else "taken from the data as public"
         change = (
@@ -333,7 +340,8 @@ class ProjectedObjectiveClassifier(ClippedLinearClassifier):
             f"are public; rows are clipped to norm {norm:g}, and again in "
             f"{self.n_components_} dimensions; the two labels are {labels})"
         )
-        state_guarantee(self, self.epsilon, float(self.delta), "replace_one", change)
+        promise = (self.epsilon, float(self.delta), "replace_one", change)
+        state_guarantee(self, *promise, weighted=weighted)
 
 
 def _half_length(k: int, epsilon: float, delta: float) -> float:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, DensityMixin
 
-from dplit._base import RandomState, noise_source, spawn_generators, whole
+from dplit._base import RandomState, noise_source, spawn_generators, whole, whole_and_free
 from dplit._bounds import check_box, check_squares, stated_norm
 from dplit._checks import (
     Array,
@@ -286,7 +286,7 @@ class _FourierSketchEstimator(_SketchEstimator, ABC):
         self._state_fit(released, "coordinates clipped to the bounds")
         return self._decode(released, search)
 
-    @whole
+    @whole_and_free
     def fit_sketch(self, sketch: Sketch) -> Self:
         """Decode a sketch that was released before; its noise decides the guarantee.
 
@@ -477,7 +477,7 @@ class CompressivePCA(ComponentsEstimator, _SketchEstimator):
         self._state_fit(released, f"rows clipped to norm {norm:g}")
         return self._decode(released, search)
 
-    @whole
+    @whole_and_free
     def fit_sketch(self, sketch: Sketch) -> Self:
         """Decode a sketch that was released before; its noise decides the guarantee.
 

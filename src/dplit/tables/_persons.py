@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplit.tables._contributions import chosen_records
+from dplit._persons import chosen_records
 from dplit.tables.grids import _BLOCK, Summary, SummaryFacts, _add, _grid_blocks
 from dplit.tables.reading import read
 

@@ -154,7 +154,7 @@ def fit_summary(model: Any, summary: Summary) -> Any:
     if summary.labels == 0:
         raise ValueError("summary must be of at least one record with a label")
     fit = _fit_adaptive if isinstance(regressor, AdaSSPRegressor) else _fit_moments
-    with fitting(regressor) as draft:
+    with fitting(regressor, persons=facts.group is not None) as draft:
         if isinstance(model, Pipeline):
             _see_columns(model.steps[0][1].fit(np.zeros((1, len(facts.columns)))), facts)
             draft.n_features_in_ = len(summary.gram) - 1 - grid.intercept

@@ -27,6 +27,7 @@ from sklearn.preprocessing import StandardScaler
 from dplit._checks import Array
 from dplit.audit import ledger
 from dplit.components import PrivatePCA
+from dplit.kernels.random_features import PrivateRandomFeatureRegressor
 from dplit.linear.gradient_classifier import NoisyGradientClassifier
 from dplit.linear.regressors import SufficientStatisticsRegressor
 from dplit.streams import stream
@@ -54,7 +55,6 @@ class Spending(NamedTuple):
 _UNHEARD = {
     "cross_val_score": "scores without noise",
     "GridSearchCV": "scores without noise, and the choice by them",
-    "BaggingRegressor": "a resample holds a record several times",
     "AdaBoostRegressor": "weights of members and records, from errors without noise",
     "CalibratedClassifierCV": "the calibration, fitted to labels without noise",
     "a pipeline": "the scaler's means and deviations",
@@ -102,7 +102,9 @@ def _ways(seed: int) -> dict[str, Callable[[], Any]]:
         "two models of one table": two_models,
         "cross_val_score, five folds": lambda: cross_val_score(_model(), X, y, cv=5),
         "GridSearchCV, three settings, three folds": lambda: grid.fit(X, y),
-        "BaggingRegressor, ten members": lambda: BaggingRegressor(_model()).fit(X, y),
+        "BaggingRegressor, ten members, no replacement": lambda: BaggingRegressor(
+            _model(), bootstrap=False
+        ).fit(X, y),
         "VotingRegressor, two members": lambda: VotingRegressor(members).fit(X, y),
         "StackingRegressor, two members, five folds": lambda: StackingRegressor(
             members, _model(), cv=5
@@ -211,9 +213,13 @@ def missed_in_threads(seed: int) -> tuple[int, int]:
 
 
 def most_in_a_resample(seed: int) -> int:
-    """How often one record stands in the resample of one member of a bagging, at most."""
+    """How often one record stands in the resample of one member of a bagging, at most.
+
+    Of an estimator without weights of records: one with them is told how often, and refuses.
+    """
     X, y = _table(seed)
+    model = PrivateRandomFeatureRegressor(n_components=4, bounds=(-1.0, 1.0), delta=DELTA)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        bag = BaggingRegressor(_model(), random_state=seed).fit(X, y)
+        bag = BaggingRegressor(model, random_state=seed).fit(X, y)
     return max(int(np.bincount(rows).max()) for rows in bag.estimators_samples_)

@@ -9,6 +9,8 @@ import pytest
 
 pytest.importorskip("dp_accounting")
 
+from sklearn.ensemble import BaggingRegressor
+
 from dplit.accounting import composed_epsilon
 from dplit.mechanisms import gaussian_sigma
 from dplit_studies.audits import spending
@@ -59,11 +61,16 @@ def test_threads_are_missed() -> None:
 
 
 def test_a_resample_holds_a_record_several_times() -> None:
-    """So that the fits of a bagging, each with its budget, do not bound what it spends."""
+    """So that the fits of a bagging, each with its budget, do not bound what it spends; who is told
+    of it by weights above 1 refuses. Kills weights that nobody bounds.
+    """
     assert spending.most_in_a_resample(0) >= 4
+    with pytest.raises(ValueError, match="sample_weight must be 500 numbers in"):
+        BaggingRegressor(spending._model()).fit(*spending._table(0))
     told = {one.way.split(",")[0]: one.unheard for one in spending.spending(0)}
-    assert told["BaggingRegressor"] == "a resample holds a record several times"
+    assert not told["BaggingRegressor"]
     assert not told["VotingRegressor"]
+    assert told["AdaBoostRegressor"]
 
 
 def test_the_page_on_spending_says_what_so_many_fits_cost() -> None:
