@@ -74,6 +74,22 @@ def state_guarantee(
     )
 
 
+def whose_records(units: int, most: int | None = None, *, added: bool = False) -> str:
+    """Say what neighbours are, as ``change`` of `dp_statement` begins; a bracket is left open.
+
+    ``most`` is how many records of a person count, None where each record is one.
+
+    >>> whose_records(100)
+    'replacing one of 100 records (their number is public'
+    """
+    if most is None:
+        return f"replacing one of {units} records (their number is public"
+    count = f"of each at most {most} records count, chosen by their own values alone"
+    if added:
+        return f"adding or removing all records of one person ({count}"
+    return f"replacing all records of one of {units} persons (their number is public; {count}"
+
+
 def only_replacement(neighboring: str, reason: str) -> None:
     """Refuse any relation but the replacement of one record, and say why."""
     if not isinstance(neighboring, str) or neighboring != "replace_one":

@@ -17,7 +17,7 @@ from dplit._checks import Array, check_integer, quiet
 from dplit._labels import check_weights
 from dplit._persons import person_names, person_slots
 from dplit._records import classified_records, fitted_records, labelled_records, validated
-from dplit._statements import dp_statement
+from dplit._statements import dp_statement, whose_records
 from dplit.accounting import group_budget
 from dplit.mechanisms._draws import charged
 
@@ -213,15 +213,10 @@ class PerPerson(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """State the guarantee for a person, beside what one record has."""
         model = self.estimator_
         added = self.neighboring_ == "add_remove"
-        what = (
-            "adding or removing all records of one person ("
-            if added
-            else f"replacing all records of one of {n_persons} persons (their number is public; "
-        )
         change = (
-            f"{what}of each at most {most} records count, chosen by their own values alone; the "
-            f"fit is ({model.epsilon_:.4g}, {model.delta_:.3g})-private for one record, which "
-            f"makes this of {most}; what else is clipped or public is said by estimator_)"
+            f"{whose_records(n_persons, most, added=added)}; the fit is ({model.epsilon_:.4g}, "
+            f"{model.delta_:.3g})-private for one record, which makes this of {most}; what else is "
+            "clipped or public is said by estimator_)"
         )
         self.privacy_statement_ = dp_statement(
             self.epsilon_,

@@ -13,7 +13,7 @@ import numpy as np
 
 from dplit._base import RandomState, noise_source, spawn_generators
 from dplit._checks import check_between, check_interval, check_probability
-from dplit._statements import state_guarantee
+from dplit._statements import state_guarantee, whose_records
 from dplit.accounting import group_budget
 from dplit.accounting.budget import Budget
 from dplit.advice.tables import ranked
@@ -223,12 +223,7 @@ def choose(
         fitted, told = fits[best]
         fitted.random_state = random_state
         sizes = [len(part) // facts.rows_each for part in parts]
-        whose = (
-            f"replacing all records of one of {units} persons (their number is public; of each at "
-            f"most {facts.rows_each} records count, chosen by their own values alone"
-            if group
-            else f"replacing one of {units} records (their number is public"
-        )
+        whose = whose_records(units, facts.rows_each if group else None)
         state_guarantee(
             fitted,
             epsilon,

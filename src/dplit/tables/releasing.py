@@ -22,7 +22,7 @@ from dplit._checks import (
     check_neighboring,
     check_probability,
 )
-from dplit._statements import state_guarantee
+from dplit._statements import state_guarantee, whose_records
 from dplit.accounting import group_budget
 from dplit.accounting.budget import Budget
 from dplit.advice.engine import Recommendation
@@ -255,14 +255,12 @@ def _state_whole(
 ) -> None:
     """Let a model say what the whole release promises, beside what its fit promises a record."""
     each = facts.rows_each
-    whose, unit = f"replacing one of {units} records (their number is public", "record"
+    whose, unit = whose_records(units, each if facts.group else None), "record"
     if facts.group:
         unit = "person"
-        whose = (
-            f"replacing all records of one of {units} persons (their number is public; of each at "
-            f"most {each} records count, chosen by their own values alone; the fit is "
-            f"({fitted.epsilon_:.4g}, {fitted.delta_:.3g})-private for one record, which makes "
-            f"this of {each}"
+        whose += (
+            f"; the fit is ({fitted.epsilon_:.4g}, {fitted.delta_:.3g})-private for one record, "
+            f"which makes this of {each}"
         )
     if parts is not None:
         sizes = [len(part) // each for part in parts]
