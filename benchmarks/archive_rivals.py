@@ -153,8 +153,9 @@ def answers(name: str, table: Any, ranks: bool = False) -> Callable[..., Any]:
 
 def rivals_of(table: Any) -> list[str]:
     """Names of the rivals of the other environment; DP-EBM has no more than two classes."""
-    n_classes = len(table["classes"]) if str(table["task"]) == "classification" else 0
-    return ["DP-EBM"] * (n_classes <= 2) + ["diffprivlib"] + ["diffprivlib, Bayes"] * (n_classes > 0)
+    if str(table["task"]) == "regression":
+        return ["DP-EBM", "diffprivlib"]
+    return ["DP-EBM"] * (len(table["classes"]) == 2) + ["diffprivlib", "diffprivlib, Bayes"]
 
 
 def write_table(path: Path, title: str, problem: Any) -> None:

@@ -353,15 +353,17 @@ def _ours(table: Any, name: str) -> np.ndarray:
         rng = stream(split, f"unseen-{problem.name}-{name}", "noise", j)
         given = {"epsilon": EPSILONS[j], "delta": DELTA, "random_state": rng}
         model = fit(name, problem, train, given)
-        predicted = model.predict(problem.X[test])
-        return (predicted, model.decision_function(problem.X[test])) if _ranked(table) else predicted
+        Z = problem.X[test]
+        return (
+            (model.predict(Z), model.decision_function(Z)) if _ranked(table) else model.predict(Z)
+        )
 
     return scored(table, answer, measures)
 
 
 def ours(folder: Path, target: str) -> None:
-    """Score what the rule recommends, of the package that is imported here; and of today's its other
-    candidates and AdaSSP.
+    """Score what the rule recommends, by the package that is imported here; and of today's package
+    the other candidates and AdaSSP.
     """
     from dplit.advice.tables import ranked
 
