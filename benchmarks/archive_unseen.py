@@ -25,6 +25,7 @@ import sys
 import tarfile
 import tempfile
 import warnings
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -240,6 +241,25 @@ TABLES = {
 }
 
 
+class More(NamedTuple):
+    """What an owner can state besides, once it is known where the rule loses, and the settings."""
+
+    what: str
+    bounds: dict[str, tuple[float, float]]
+    skewed: tuple[str, ...]
+    settings: dict[str, Any]
+
+
+#: By name of the table.
+MORE = {
+    "visits to doctors": More("stays in hospital are skewed", {}, ("hospvis",), {}),
+    "tests for a virus": More("the logistic loss", {}, (), {"loss": "logistic"}),
+    "personality": More(
+        "answers are numbers", dict.fromkeys(_ITEMS, (1, 6)) | {"education": (1, 5)}, (), {}
+    ),
+}
+
+
 def measures(table: Any, answer: Any, truth: np.ndarray) -> tuple[float, ...]:
     """Return R^2; or accuracy and balanced accuracy; of two classes the AUC, too."""
     if str(table["task"]) == "regression":
@@ -330,6 +350,11 @@ def show(archive: Any) -> None:
         was = f"before {one.gain:+.3f} ({one.gain_error:.3f}), regret {one.regret:.3f}"
         head = f"{one.table:18} {one.epsilon:4g} {one.measure:17} {one.rule:+.3f}"
         print(f"{head} {rest:42} {was}, constant {one.over_constant:+.3f}{flag}")
+    for title, one in archive["tables"].items():
+        for k, measure in enumerate(one["measures"] if "more" in one else ()):
+            for name, values in one["more"]["scores"].items():
+                means = np.mean(values, axis=0)[:, k].round(3).tolist()
+                print(f"{title:18} if {one['more']['what']}: {measure} of {name}, {means}")
     for measure in dict.fromkeys(one.measure for one in told):
         mine = [one for one in told if one.measure == measure]
         counts = [sum(one.verdict == v for one in mine) for v in ("ahead", "tie", "behind")]
@@ -357,31 +382,43 @@ def export(folder: Path) -> None:
 
 
 def encode(folder: Path) -> None:
-    """Write the tables as this package reads them; records without a label are left out."""
+    """Write the tables as this package reads them, and those of which more is stated once more."""
+    for place, (title, stated) in enumerate(TABLES.items()):
+        path = folder / f"{place}.csv"
+        write_table(folder / f"{place}.npz", title, _read(path, stated))
+        if title in MORE:
+            bounds, skewed = MORE[title].bounds, MORE[title].skewed
+            texts = {c: v for c, v in stated.categories.items() if c not in bounds}
+            told = stated._replace(bounds=stated.bounds | bounds, categories=texts)
+            write_table(folder / f"{place}-more.npz", title, _read(path, told, skewed))
+
+
+def _read(path: Path, stated: Table, skewed: tuple[str, ...] = ()) -> Any:
+    """Return a table without the records that have no label; classes are their places."""
     from dataclasses import replace
 
     from dplit.tables.facts import header_of, load_problem, state_facts
 
-    for place, (title, stated) in enumerate(TABLES.items()):
-        path = folder / f"{place}.csv"
-        facts = state_facts(
-            header_of(path),
-            target=stated.target,
-            bounds=stated.bounds,
-            categories={c: tuple(v.split(",")) for c, v in stated.categories.items()},
-            classes=stated.classes,
-        )
-        problem = load_problem(path, facts, progress=False).labelled()
-        if stated.classes:  # by their places
-            known = {str(label): k for k, label in enumerate(stated.classes)}
-            y = np.array([known[str(label)] for label in problem.y])
-            problem = replace(problem, y=y, public={"classes": tuple(range(len(known)))})
-        write_table(folder / f"{place}.npz", title, problem)
+    facts = state_facts(
+        header_of(path),
+        target=stated.target,
+        bounds=stated.bounds,
+        categories={c: tuple(v.split(",")) for c, v in stated.categories.items()},
+        classes=stated.classes,
+        skewed=skewed,
+    )
+    problem = load_problem(path, facts, progress=False).labelled()
+    if not stated.classes:
+        return problem
+    known = {str(label): k for k, label in enumerate(stated.classes)}
+    y = np.array([known[str(label)] for label in problem.y])
+    return replace(problem, y=y, public={"classes": tuple(range(len(known)))})
 
 
-def _tables(folder: Path) -> list[dict[str, Any]]:
-    """Return the encoded tables."""
-    return [dict(np.load(folder / f"{place}.npz")) for place in range(len(TABLES))]
+def _tables(folder: Path, more: str = "") -> list[dict[str, Any]]:
+    """Return the encoded tables, all or those of which more is stated."""
+    paths = [folder / f"{place}{more}.npz" for place in range(len(TABLES))]
+    return [dict(np.load(path)) for path in paths if path.exists()]
 
 
 def rivals(folder: Path) -> None:
@@ -393,6 +430,12 @@ def rivals(folder: Path) -> None:
             for name in rivals_of(table)
         }
         print(table["name"], "rivals", flush=True)
+    found["more"] = {
+        str(table["name"]): scored(
+            table, answers("DP-EBM", table, ranks=_ranked(table)), measures
+        ).tolist()
+        for table in _tables(folder, "-more")
+    }
     (folder / "rivals.json").write_text(json.dumps(found), encoding="utf-8")
 
 
@@ -425,17 +468,17 @@ def _facts(problem: Any) -> dict[str, Any]:
     }
 
 
-def _ours(table: Any, name: str) -> np.ndarray:
-    """Return what is measured of a mechanism, or of AdaSSP, by split and budget."""
+def _ours(table: Any, names: Sequence[str], **settings: Any) -> np.ndarray:
+    """Return what is measured of a mechanism for each budget, or of AdaSSP, by split and budget."""
     from dplit.streams import stream
 
     problem = _problem(table)
-    fit = adaptive if name == "AdaSSP" else named
 
     def answer(split: int, j: int, train: np.ndarray, test: np.ndarray) -> Any:
-        rng = stream(split, f"unseen-{problem.name}-{name}", "noise", j)
-        given = {"epsilon": EPSILONS[j], "delta": DELTA, "random_state": rng}
-        model = fit(name, problem, train, given)
+        rng = stream(split, f"unseen-{problem.name}-{names[j]}", "noise", j)
+        given = {"epsilon": EPSILONS[j], "delta": DELTA, "random_state": rng, **settings}
+        fit = adaptive if names[j] == "AdaSSP" else named
+        model = fit(names[j], problem, train, given)
         Z = problem.X[test]
         return (
             (model.predict(Z), model.decision_function(Z)) if _ranked(table) else model.predict(Z)
@@ -461,7 +504,9 @@ def ours(folder: Path, target: str) -> None:
         found[str(table["name"])] = {
             "facts": facts,
             "recommended": [one[0] for one in told],
-            "scores": {name: _ours(table, name).tolist() for name in sorted(names)},
+            "scores": {
+                name: _ours(table, [name] * len(EPSILONS)).tolist() for name in sorted(names)
+            },
         }
         print(table["name"], target, flush=True)
     (folder / target).write_text(json.dumps(found), encoding="utf-8")
@@ -487,6 +532,23 @@ def _free(table: Any) -> dict[str, list[float]]:
                 answer = answer, model.predict_proba(X[test])[:, 1]
             told.append(measures(table, answer, y[test]))
         found[name] = np.mean(told, axis=0).round(4).tolist()
+    return found
+
+
+def _more(folder: Path, theirs: dict[str, Any]) -> dict[str, Any]:
+    """Return what the rule's mechanisms and DP-EBM reach where more is stated, by table."""
+    from dplit.advice.tables import ranked
+
+    found = {}
+    for table in _tables(folder, "-more"):
+        title, problem = str(table["name"]), _problem(table)
+        names = [ranked(epsilon=e, delta=DELTA, **_facts(problem))[0] for e in EPSILONS]
+        settings = {"settings": MORE[title].settings} if MORE[title].settings else {}
+        scores = _ours(table, names, **settings).tolist()
+        found[title] = {
+            "what": MORE[title].what,
+            "scores": {"the rule": scores, "DP-EBM": theirs[title]},
+        }
     return found
 
 
@@ -530,7 +592,7 @@ def measure(folder: Path, before: str) -> None:
         if not (folder / f"{name}.json").exists():
             _run(sys.executable, "ours", folder, state, "--target", f"{name}.json")
     read = {name: json.loads((folder / f"{name}.json").read_text()) for name in STEPS}
-    tables = {}
+    tables, more = {}, _more(folder, read["rivals"]["more"])
     for table in _tables(folder):
         title = str(table["name"])
         one, was, theirs = (read[name][title] for name in STEPS)
@@ -544,7 +606,7 @@ def measure(folder: Path, before: str) -> None:
             "not private": _free(table),
             "scores": one["scores"] | theirs,
             "before": was["scores"],
-        }
+        } | ({"more": more[title]} if title in more else {})
     content = {
         "about": "What is measured of methods on held-out records, [split][epsilon][measure], at "
         "equal public facts; the rule is the mechanism that it recommends at an epsilon. 'before' "
