@@ -21,7 +21,7 @@ import sys
 import tempfile
 import venv
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -136,7 +136,9 @@ def _model(name: str, table: Any, epsilon: float, seed: int) -> Any:
     return models.LogisticRegression(data_norm=float(table["norm"]), max_iter=500, **common)
 
 
-def answers(name: str, table: Any, ranks: bool = False) -> Callable[..., Any]:
+def answers(
+    name: str, table: Any, ranks: bool = False, epsilons: Sequence[float] = EPSILONS
+) -> Callable[..., Any]:
     """Answers of a rival, for :func:`scored`; with ``ranks`` a second array, by which to rank."""
     regression = str(table["task"]) == "regression"
     X = _raw(table, table["X"]) if name == "DP-EBM" else table["X"]
@@ -144,7 +146,7 @@ def answers(name: str, table: Any, ranks: bool = False) -> Callable[..., Any]:
     told = y if regression or name != "DP-EBM" else y.astype(str)
 
     def answer(split: int, j: int, train: np.ndarray, test: np.ndarray) -> Any:
-        model = _model(name, table, EPSILONS[j], split).fit(X[train], told[train])
+        model = _model(name, table, epsilons[j], split).fit(X[train], told[train])
         predicted = np.asarray(model.predict(X[test])).astype(y.dtype)
         return (predicted, model.predict_proba(X[test])[:, 1]) if ranks else predicted
 
