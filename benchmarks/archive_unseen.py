@@ -380,7 +380,8 @@ def _summary(mine: Sequence[Cell]) -> str:
         f"{mine[0].measure}: ahead, tie, behind {counts} of {len(mine)}; at or above the best "
         f"rival in {sum(one.lead >= 0 for one in mine)}; worst {least.lead:+.3f} ({least.error:.3f}"
         f"; {least.table}, {least.epsilon:g}, {least.rival}); regret mean {np.mean(regrets):.3f}, "
-        f"worst {max(regrets):.3f}"
+        f"worst {max(regrets):.3f}; over the package before "
+        f"{min(one.gain for one in mine):+.4f} to {max(one.gain for one in mine):+.4f}"
     )
 
 

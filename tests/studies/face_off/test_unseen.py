@@ -42,6 +42,26 @@ def test_what_ran_is_what_the_rule_names_today() -> None:
         assert told == one["recommended"]
 
 
+@pytest.mark.parametrize(
+    ("measure", "cells", "above", "behind", "worst"),
+    [
+        ("R2", 20, 17, 2, -0.033),
+        ("accuracy", 20, 12, 1, -0.035),
+        ("balanced accuracy", 20, 11, 2, -0.051),
+        ("AUC", 16, 8, 3, -0.069),
+    ],
+)
+def test_where_the_rule_leads_and_where_it_does_not(
+    measure: str, cells: int, above: int, behind: int, worst: float
+) -> None:
+    """Numbers at the same epsilon; kills a rule or a default that loses what it had."""
+    mine = [one for one in archive_unseen.cells(ARCHIVE) if one.measure == measure]
+    assert len(mine) == cells
+    assert sum(one.lead >= 0.0 for one in mine) >= above
+    assert sum(one.verdict == "behind" for one in mine) <= behind
+    assert min(one.lead for one in mine) > worst
+
+
 def test_a_cell_by_hand() -> None:
     """Kills a lead over a mean of rivals, over one of ours, or with the error of the rule alone."""
     archive = {
