@@ -36,6 +36,7 @@ from benchmarks.archive_rivals import (
     DELTA,
     EPSILONS,
     NEEDS,
+    SPLITS,
     adaptive,
     answers,
     environment,
@@ -547,7 +548,7 @@ def _free(table: Any) -> dict[str, list[float]]:
     models["constant"] = DummyRegressor() if regression else DummyClassifier()
     for name, model in models.items():
         told = []
-        for split in range(3):
+        for split in range(SPLITS):
             train, test = np.split(order_of(len(X), split), [int(0.7 * len(X))])
             model.fit(X[train], y[train])
             answer: Any = model.predict(X[test])
