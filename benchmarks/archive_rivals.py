@@ -21,6 +21,7 @@ import sys
 import tempfile
 import venv
 import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -60,6 +61,23 @@ def score(table: Any, predicted: np.ndarray, truth: np.ndarray) -> float:
         return float((predicted == truth).mean())
     rest = truth - np.clip(predicted, *table["bounds"])
     return float(1.0 - (rest**2).sum() / ((truth - truth.mean()) ** 2).sum())
+
+
+def scored(table: Any, answer: Callable[..., Any], measure: Callable[..., Any]) -> np.ndarray:
+    """Return what ``measure`` says of a method's answers, by split and budget.
+
+    ``answer`` takes split, place of the budget, and the numbers of the records that train and that
+    are held out; ``measure`` takes the table, what is answered, and the truth.
+    """
+    n = len(table["X"])
+    found = []
+    for split in range(SPLITS):
+        train, test = np.split(order_of(n, split), [int(0.7 * n)])
+        truth = table["y"][test]
+        found += [
+            measure(table, answer(split, j, train, test), truth) for j in range(len(EPSILONS))
+        ]
+    return np.array(found).reshape(SPLITS, len(EPSILONS), *np.shape(found[0])).round(4)
 
 
 def _columns(table: Any) -> list[tuple[int, ...]]:
@@ -102,69 +120,94 @@ def _raw(table: Any, X: np.ndarray) -> np.ndarray:
     return np.column_stack(parts)
 
 
-def _predicted(name: str, table: Any, epsilon: float, seed: int, parts: Any) -> np.ndarray:
-    """Fit a rival that needs the other environment, and predict what is held out."""
-    X, y, Z = parts
-    regression = str(table["task"]) == "regression"
-    labels = np.clip(y, *table["bounds"]) if regression else y
+def _model(name: str, table: Any, epsilon: float, seed: int) -> Any:
+    """A rival that needs the other environment, told what is public."""
     if name == "DP-EBM":
-        texts = labels if regression else labels.astype(str)
-        found = _explained(table, epsilon, seed).fit(_raw(table, X), texts).predict(_raw(table, Z))
-        return np.asarray(found, y.dtype) if regression else found.astype(int)
+        return _explained(table, epsilon, seed)
     from diffprivlib import models
 
     common: dict[str, Any] = {"epsilon": epsilon, "random_state": seed}
     box = tuple(table["box"])
-    if regression:
+    if str(table["task"]) == "regression":
         bounds = tuple(map(float, table["bounds"]))
-        model = models.LinearRegression(bounds_X=box, bounds_y=bounds, **common)
-    elif name == "diffprivlib, Bayes":
-        model = models.GaussianNB(bounds=box, **common)
-    else:
-        model = models.LogisticRegression(data_norm=float(table["norm"]), max_iter=500, **common)
-    return np.asarray(model.fit(X, labels).predict(Z))
+        return models.LinearRegression(bounds_X=box, bounds_y=bounds, **common)
+    if name == "diffprivlib, Bayes":
+        return models.GaussianNB(bounds=box, **common)
+    return models.LogisticRegression(data_norm=float(table["norm"]), max_iter=500, **common)
+
+
+def answers(
+    name: str, table: Any, ranks: bool = False, epsilons: Sequence[float] = EPSILONS
+) -> Callable[..., Any]:
+    """Answers of a rival, for :func:`scored`; with ``ranks`` a second array, by which to rank."""
+    regression = str(table["task"]) == "regression"
+    X = _raw(table, table["X"]) if name == "DP-EBM" else table["X"]
+    y = np.clip(table["y"], *table["bounds"]) if regression else table["y"]
+    told = y if regression or name != "DP-EBM" else y.astype(str)
+
+    def answer(split: int, j: int, train: np.ndarray, test: np.ndarray) -> Any:
+        model = _model(name, table, epsilons[j], split).fit(X[train], told[train])
+        predicted = np.asarray(model.predict(X[test])).astype(y.dtype)
+        return (predicted, model.predict_proba(X[test])[:, 1]) if ranks else predicted
+
+    return answer
+
+
+def rivals_of(table: Any) -> list[str]:
+    """Names of the rivals of the other environment; DP-EBM has no more than two classes."""
+    if str(table["task"]) == "regression":
+        return ["DP-EBM", "diffprivlib"]
+    return ["DP-EBM"] * (len(table["classes"]) == 2) + ["diffprivlib", "diffprivlib, Bayes"]
+
+
+def write_table(path: Path, title: str, problem: Any) -> None:
+    """Write a table as numbers, with what is public of it."""
+    public = {key: np.asarray(value) for key, value in problem.public.items()}
+    np.savez(
+        path,
+        name=title,
+        task=problem.task,
+        X=problem.X,
+        y=problem.y,
+        norm=problem.data_norm,
+        box=np.array(problem.box),
+        indicators=json.dumps(problem.indicators),
+        **public,
+    )
 
 
 def write_tables(folder: Path) -> None:
-    """Write every table as numbers, with what is public of it."""
+    """Write every table of the map that is met here."""
     from benchmarks.maps.face_off import tables
 
     for title, problem, _ in tables():
         if title in TABLES:
-            public = {key: np.asarray(value) for key, value in problem.public.items()}
-            np.savez(
-                folder / f"{TABLES.index(title)}.npz",
-                name=title,
-                task=problem.task,
-                X=problem.X,
-                y=problem.y,
-                norm=problem.data_norm,
-                box=np.array(problem.box),
-                indicators=json.dumps(problem.indicators),
-                **public,
-            )
+            write_table(folder / f"{TABLES.index(title)}.npz", title, problem)
+
+
+def environment(folder: Path, needs: tuple[str, ...] = NEEDS) -> Path:
+    """Make the rivals' environment in a folder, and return its Python."""
+    venv.create(folder / "env", with_pip=True)
+    made = [folder / "env" / place for place in ("bin/python", "Scripts/python.exe")]
+    python = next(path for path in made if path.exists())
+    subprocess.run([python, "-m", "pip", "install", "-q", *needs], check=True)
+    return python
+
+
+def versions() -> dict[str, str]:
+    """Versions of what runs in the other environment."""
+    return {p: version(p) for p in ("diffprivlib", "interpret-core", "scikit-learn")}
 
 
 def rivals(folder: Path) -> None:
     """Score the rivals, in the other environment."""
     warnings.simplefilter("ignore")  # of convergence and of a budget accountant
-    found: dict[str, Any] = {
-        "versions": {p: version(p) for p in ("diffprivlib", "interpret-core", "scikit-learn")}
-    }
+    found: dict[str, Any] = {"versions": versions()}
     for place in range(len(TABLES)):
-        table = np.load(folder / f"{place}.npz")
-        names = ["DP-EBM", "diffprivlib"]
-        names += ["diffprivlib, Bayes"] * (str(table["task"]) == "classification")
-        X, y = table["X"], table["y"]
-        for name in names:
-            scores = np.empty((SPLITS, len(EPSILONS)))
-            for i in range(SPLITS):
-                train, test = np.split(order_of(len(X), i), [int(0.7 * len(X))])
-                for j, epsilon in enumerate(EPSILONS):
-                    parts = X[train], y[train], X[test]
-                    predicted = _predicted(name, table, epsilon, i, parts)
-                    scores[i, j] = score(table, predicted, y[test])
-            found.setdefault(str(table["name"]), {})[name] = scores.round(4).tolist()
+        table = dict(np.load(folder / f"{place}.npz"))
+        found[str(table["name"])] = {
+            name: scored(table, answers(name, table), score).tolist() for name in rivals_of(table)
+        }
     (folder / "rivals.json").write_text(json.dumps(found), encoding="utf-8")
 
 
@@ -172,25 +215,25 @@ def _private(problem: Any, title: str, told: Any, predicts: Any) -> np.ndarray:
     """Scores (splits, epsilons) of a mechanism, or of an estimator, by budget and split."""
     from dplit.streams import stream
 
-    table = {"task": problem.task, **problem.public}
-    scores = np.empty((SPLITS, len(EPSILONS)))
-    for i in range(SPLITS):
-        train, test = np.split(order_of(len(problem.X), i), [int(0.7 * len(problem.X))])
-        for j, epsilon in enumerate(EPSILONS):
-            rng = stream(i, f"rivals-{title}", "noise", j)
-            given = {"epsilon": epsilon, "delta": DELTA, "random_state": rng}
-            model = predicts(told[j], problem, train, given)
-            scores[i, j] = score(table, model.predict(problem.X[test]), problem.y[test])
-    return scores.round(4)
+    table = {"task": problem.task, "X": problem.X, "y": problem.y, **problem.public}
+
+    def answer(split: int, j: int, train: np.ndarray, test: np.ndarray) -> Any:
+        rng = stream(split, f"rivals-{title}", "noise", j)
+        given = {"epsilon": EPSILONS[j], "delta": DELTA, "random_state": rng}
+        return predicts(told[j], problem, train, given).predict(problem.X[test])
+
+    return scored(table, answer, score)
 
 
-def _named(name: str, problem: Any, train: np.ndarray, given: dict[str, Any]) -> Any:
+def named(name: str, problem: Any, train: np.ndarray, given: dict[str, Any]) -> Any:
+    """Return a mechanism fitted as a release fits it."""
     from dplit.tables.mechanisms import mechanism
 
     return mechanism(name, problem.task).fit(problem, rows=train, **given)[0]
 
 
-def _adaptive(_: str, problem: Any, train: np.ndarray, given: dict[str, Any]) -> Any:
+def adaptive(_: str, problem: Any, train: np.ndarray, given: dict[str, Any]) -> Any:
+    """Return AdaSSP fitted."""
     from dplit.linear.adaptive import AdaSSPRegressor
 
     told = {"data_norm": problem.data_norm, "neighboring": "replace_one"}
@@ -211,9 +254,9 @@ def ours() -> dict[str, Any]:
             continue
         facts = measured_facts(problem)
         told = [ranked(epsilon=e, delta=DELTA, **facts)[0] for e in EPSILONS]
-        scores = {"the rule": _private(problem, title, told, _named).tolist()}
+        scores = {"the rule": _private(problem, title, told, named).tolist()}
         if problem.task == "regression":
-            scores["AdaSSP"] = _private(problem, title, told, _adaptive).tolist()
+            scores["AdaSSP"] = _private(problem, title, told, adaptive).tolist()
         free: dict[str, list[float]] = {}
         for i in range(SPLITS):
             train, test = np.split(order_of(len(problem.X), i), [int(0.7 * len(problem.X))])
@@ -230,7 +273,7 @@ def ours() -> dict[str, Any]:
         }
         if title.startswith(("skewed", "straight")):  # where it is so, and where it is not
             read = replace(problem, X=logarithmic(problem.X))
-            found[title]["skew stated"] = _private(read, title, told, _named).tolist()
+            found[title]["skew stated"] = _private(read, title, told, named).tolist()
     return found
 
 
@@ -242,11 +285,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_tables(folder)
-        venv.create(folder / "env", with_pip=True)
-        made = [folder / "env" / place for place in ("bin/python", "Scripts/python.exe")]
-        python = next(path for path in made if path.exists())
-        subprocess.run([python, "-m", "pip", "install", "-q", *NEEDS], check=True)
-        subprocess.run([python, __file__, folder], check=True)
+        subprocess.run([environment(folder), __file__, folder], check=True)
         theirs = json.loads((folder / "rivals.json").read_text(encoding="utf-8"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
