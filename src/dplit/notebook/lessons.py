@@ -19,7 +19,7 @@ from dplit.notebook.provenance import _find_project_file
 #: Archived results that lessons draw from, which a run in another folder does not find.
 _NEEDS = {
     "erm": ("erm_choice",),
-    "face_off": ("face_off_choice", "rivals"),
+    "face_off": ("face_off_choice", "rivals", "unseen"),
     "margin": ("margin_choice",),
     "projection": ("projection_choice",),
     "random_features": ("random_features_choice",),
