@@ -104,7 +104,8 @@ def recommend(
             reason += f" (were the signal strong, {CANDIDATES[ranking(strong)[0]]} would help)"
         nothing = ExpectedError(first.measure, first.trivial, 0.0, first.trivial, first.best)
         return Recommendation(None, f"{reason}{_outside(facts)}.", _TRIED, nothing)
-    reason = f"Of {rivals}, {CANDIDATES[names[0]]} errs least by our map, {first.mean:.3g}"
+    least = CANDIDATES[names[0]]
+    reason = f"Of {rivals}, {least} errs least by curves fitted to our map, {first.mean:.3g}"
     if len(names) > 1:
         second = expected_error(names[1], facts)
         reason += f"; next is {CANDIDATES[names[1]]}, {second.mean:.3g}"
