@@ -91,7 +91,7 @@ def test_nothing_is_recommended_where_nothing_is_learnt() -> None:
     advice = recommend(n=60, epsilon=0.1, **REGRESSION)
     assert advice.estimator is advice.name is None
     assert advice.expected.mean == advice.expected.trivial == 1.0
-    assert "epsilon beyond what was tried" in advice.reason
+    assert "n, epsilon, strength beyond what was tried" in advice.reason
 
 
 def test_more_records_or_budget_are_expected_to_err_less() -> None:
@@ -135,7 +135,7 @@ def test_expectations_follow_the_stated_balance(stated: dict[str, Any], epsilon:
         errors.append(told.mean)
     assert errors == sorted(errors, reverse=True)
     assert advice.name is None  # of a class of one in a thousand
-    assert "majority beyond what was tried" in advice.reason
+    assert "epsilon, majority, strength beyond what was tried" in advice.reason
     assert "majority" not in plain.tried
 
 

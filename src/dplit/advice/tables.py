@@ -97,6 +97,9 @@ _TRIED: dict[str, Any] = {
     "task": ("regression", "classification"),
 }
 
+#: Strengths of the tables of each kind.
+_STRENGTHS = {"regression": (0.949, 7340.0), "classes": (1.21, 6140.0), "many": (4.4, 8680.0)}
+
 #: Shares of the most frequent class among the tables of two classes, and of more.
 _BALANCES = {"classes": (0.5, 0.955), "many": (0.12, 0.51)}
 
@@ -360,6 +363,7 @@ def recommend(
     """
     facts = _checked(task, n, n_columns, n_classes, epsilon, delta, majority, expected)
     tried = _TRIED if majority is None else _TRIED | {"majority": _BALANCES[facts.kind]}
+    tried = tried | {"strength": _STRENGTHS[facts.kind]}
     if expected is not None:
         tried = _TRIED | {"expected": tuple(_BY_EXPECTED)}
     if n_questions is not None:
@@ -382,17 +386,22 @@ def recommend(
     name = ranked(n=n, epsilon=epsilon, delta=delta, expected=expected, **stated)[0]
     share, error = _expected(facts)
     told = _reason(facts, name)
+    reach = None if delta == 0.0 else _reach(facts)
+    beyond = outside(facts._asdict() | {"strength": reach}, tried)
     nothing = error._replace(mean=error.trivial, spread=0.0)
     if expected is not None and _reach(facts) < (least := _BY_EXPECTED[expected].nothing):
         reason = f"n / (noise sqrt(columns)) is {_reach(facts):.2g}, below {least:g}: a constant "
         reason += f"did best where columns are expected to tell {expected}"
-        return Recommendation(None, f"{reason}{outside(facts._asdict(), tried)}.", tried, nothing)
+        return Recommendation(None, f"{reason}{beyond}.", tried, nothing)
     if expected is None and share < _USEFUL:
         reason = f"{told} would gain {share:.0%} of what can be gained over a constant"
         if majority is not None:
             reason += f" that errs {error.trivial:.2g}; scores may rank records all the same"
-        return Recommendation(None, f"{reason}{outside(facts._asdict(), tried)}.", tried, nothing)
-    reason = f"{told} did best on tables of such strength{outside(facts._asdict(), tried)}."
+        return Recommendation(None, f"{reason}{beyond}.", tried, nothing)
+    if facts.delta == 0.0:
+        reason = f"{told}, which alone is pure{beyond}."
+    else:
+        reason = f"{told} lost less in the mean over the tables of that side{beyond}."
     return Recommendation(_configured(name, facts), reason, tried, error, name)
 
 

@@ -35,6 +35,13 @@ def test_what_is_archived_is_what_its_rows_teach() -> None:
     for name in ("n", "columns"):
         told = {getattr(row, name) for row in ROWS}
         assert tables._TRIED[{"columns": "n_columns"}.get(name, name)] == (min(told), max(told))
+    for kind, (least, most) in tables._STRENGTHS.items():
+        told = [
+            tables.strength(row.n, row.columns, row.epsilon, 1e-6)
+            for row in ROWS
+            if row.kind == kind
+        ]
+        assert 0.99 * min(told) < least <= min(told) <= max(told) <= most < 1.01 * max(told)
     classes = {row.classes for row in ROWS if row.classes}
     assert tables._TRIED["n_classes"] == (min(classes), max(classes))
 

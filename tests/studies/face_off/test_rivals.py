@@ -43,18 +43,24 @@ def test_what_ran_is_what_the_rule_names_today() -> None:
         assert told == content["recommended"]
 
 
-def test_the_rule_is_at_or_above_the_best_rival_nearly_everywhere() -> None:
-    """In 34 of 40 cells, 37 within 0.015; rivals lead by up to 0.052, in skewed columns (DP-EBM)
-    and where naive Bayes is the true model. Kills a rule or a default that loses what it had."""
-    gaps = []
+def test_where_the_rule_leads_its_rivals_and_where_it_does_not() -> None:
+    """By two standard errors of three splits it is ahead in 26 of 40 cells at least and behind in 4
+    at most, by up to 0.053, in skewed columns (DP-EBM) and where naive Bayes is the true model.
+    Kills a rule or a default that loses what it had; signs of ties, which change with the draw,
+    are not counted.
+    """
+    leads = []
     for content in TABLES.values():
         means = _means(content)
-        rivals = np.max([v for name, v in means.items() if name != "the rule"], axis=0)
-        gaps.append(means["the rule"] - rivals)
-    gaps = np.concatenate(gaps)
-    assert np.sum(gaps >= 0.0) >= 34
-    assert np.sum(gaps >= -0.015) >= 37
-    assert gaps.min() > -0.055
+        for j in range(len(archive_rivals.EPSILONS)):
+            others = [name for name in means if name != "the rule"]
+            rival = max(others, key=lambda name: means[name][j])
+            mine, theirs = (np.array(content["scores"][n])[:, j] for n in ("the rule", rival))
+            lead = mine - theirs
+            leads.append((lead.mean(), lead.std(ddof=1) / np.sqrt(len(lead))))
+    assert sum(lead > 2 * error for lead, error in leads) >= 26
+    assert sum(lead < -2 * error for lead, error in leads) <= 4
+    assert min(leads)[0] > -0.055
 
 
 def test_scores_and_columns_by_hand() -> None:
