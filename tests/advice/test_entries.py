@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from benchmarks.maps.projection_gradients import learn, summary
 from benchmarks.maps.projection_off_grid import Case, losses
 from benchmarks.maps.projection_rivals import METHODS, cell
+from dplit.advice import entry_errors
 from dplit.advice.entries import _configure, errors_of, recommend
 from dplit.advice.entry_errors import (
     _CANDIDATES,
@@ -285,3 +286,16 @@ def test_advice_reads_as_text() -> None:
     ends = {"response_bounds": (-9.0, 9.0)}
     expected = recommend(n=3000, d=10, snr=2.0, epsilon=0.4, **ends).expected.mean
     assert expected == min(errors_of(facts, best_rows(facts)[0]).values())
+
+
+def test_the_best_correction_is_found_between_what_is_tried() -> None:
+    """Beside 20,000 corrections of the same formula. Kills a grid of 120: at 820, 1,500 and 2,000
+    mixtures of three columns with a strong signal it is 73, 43 and 6 % too high.
+    """
+    facts = EntryFacts(19_997, 3, 271.0, 0.83)
+    found = [projection_error(facts, m) for m in (820, 1018, 1500, 2000)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(entry_errors, "_STEPS", 20_000)
+        fine = [projection_error(facts, m) for m in (820, 1018, 1500, 2000)]
+    assert found == pytest.approx(fine, rel=1e-4)
+    assert max(found) < 1.07

@@ -154,6 +154,10 @@ def additive_error(facts: EntryFacts, *, corrected: bool = True) -> float:
     return 1.0 + snr * float(errors[legal].min())
 
 
+#: Numbers that are tried at a time for the best correction.
+_STEPS = 120
+
+
 def projection_error(facts: EntryFacts, n_components: int, *, corrected: bool = True) -> float:
     r"""Error of the fit on a projection to ``n_components`` rows, plain or corrected at its best.
 
@@ -171,20 +175,40 @@ def projection_error(facts: EntryFacts, n_components: int, *, corrected: bool = 
         return math.inf
     H, penalty = _design_energies(n, d), m * _noise_share(facts, m)
     S, T = H + penalty, 3.0 * snr / d
-    steps = 1.0 - np.geomspace(1.0, 1e-3, 120 if corrected else 1)
-    kappa = -float(S.min()) * steps[:, None]
-    D = S / (S + kappa)
-    free, twice = (d * np.mean(D**p, axis=1) / m for p in (1, 2))
-    off = -m * kappa[:, 0] * (1.0 - free)
-    edge = float(off[twice < 1.0].max())  # the smallest eigenvalue of the release
-    legal = (twice < 1.0) & (off <= min(m * penalty, CAP * edge) * (1.0 + 1e-9))
-    squares = (H * H * T + H) / S**2  # of ridge coefficients
-    bias = d * np.mean((D * H / S - 1.0) ** 2 * T + (D / S) ** 2 * H, axis=1)
-    left = max(n - d, 0) + d * float(np.mean(penalty / S * (H * T + 1.0)))
-    left = left + kappa[:, 0] ** 2 * d * np.mean(squares * S / (S + kappa) ** 2, axis=1)
-    lost = 1.0 - twice if corrected else np.full(1, (m - d - 1.0) / m)
-    spread = d * np.mean(D**2 / S, axis=1) / m / lost * left
-    return 1.0 + float((bias + spread)[legal].min()) / 3.0
+    lost = None if corrected else (m - d - 1.0) / m
+
+    def law(kappa: Array) -> tuple[Array, Array]:
+        """Return what is taken off, nothing where no solution is stable, and the error."""
+        k = kappa[:, None]
+        D = S / (S + k)
+        free, twice = (d * np.mean(D**p, axis=1) / m for p in (1, 2))
+        off = np.where(twice < 1.0, -m * kappa * (1.0 - free), -np.inf)
+        squares = (H * H * T + H) / S**2  # of ridge coefficients
+        bias = d * np.mean((D * H / S - 1.0) ** 2 * T + (D / S) ** 2 * H, axis=1)
+        left = max(n - d, 0) + d * float(np.mean(penalty / S * (H * T + 1.0)))
+        left = left + kappa**2 * d * np.mean(squares * S / (S + k) ** 2, axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            spread = d * np.mean(D**2 / S, axis=1) / m / (1.0 - twice if lost is None else lost)
+            return off, 1.0 + (bias + spread * left) / 3.0
+
+    if not corrected:
+        return float(law(np.zeros(1))[1][0])
+    tried = -float(S.min()) * (1.0 - np.geomspace(1.0, 1e-3, _STEPS))
+    near = _around(tried, int(np.argmax(law(tried)[0])))
+    edge = float(law(near)[0].max())  # the smallest eigenvalue of the release
+    most = min(m * penalty, CAP * edge) * (1.0 + 1e-9)
+    for _ in range(3):  # a finer look around the least error, also where it is the limit
+        off, errors = law(tried)
+        errors = np.where((off > -np.inf) & (off <= most), errors, np.inf)
+        at = int(np.argmin(errors))
+        least, tried = float(errors[at]), _around(tried, at)
+    return least
+
+
+def _around(grid: Array, at: int) -> Array:
+    """Return a finer grid between the neighbours of one of its numbers, that number included."""
+    ends = grid[max(at - 1, 0)], grid[min(at + 1, len(grid) - 1)]
+    return np.append(np.linspace(*ends, _STEPS), grid[at])
 
 
 def best_rows(facts: EntryFacts) -> tuple[int, float]:
