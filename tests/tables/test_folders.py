@@ -43,7 +43,7 @@ PROBLEM = load_problem(table(), facts())
 
 def released(folder: Path, name: str = "noisy_gradient", **changes: Any) -> dict[str, Any]:
     given: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-5, "random_state": 0, **changes}
-    return release_problem(PROBLEM, given.pop("facts", facts()), name, folder, **given)
+    return release_problem(PROBLEM, given.pop("facts", facts()), name, folder, **given).card
 
 
 def chosen(folder: Path) -> Any:
