@@ -191,7 +191,7 @@ class Exploration:
             return "its record contributes nothing"
         if column in self.facts.categories:
             return "counts as the first category, or where it is missing as '' if that is stated"
-        return "counts as its fill, or as the middle of its bounds"
+        return "counts as its fill, or as the middle of its scale"
 
     def __str__(self) -> str:
         rows: list[list[str]] = []
@@ -424,7 +424,7 @@ def explore(
     classes : sequence, optional
         Two or more labels.
     fill : mapping of str to float, optional
-        What stands for missing numbers; else the middle of the bounds.
+        What stands for missing numbers; else the middle of the bounds, or of a skewed scale.
     ignore : sequence of str, optional
         Columns that are not used.
     task : {"regression", "classification"}, optional

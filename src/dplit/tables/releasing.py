@@ -325,7 +325,7 @@ def release(
     classes : sequence, optional
         Two or more labels, for classification.
     fill : mapping of str to float, optional
-        What stands for missing numbers; else the middle of the bounds.
+        What stands for missing numbers; else the middle of the bounds, or of a skewed scale.
     ignore, skewed : sequence of str, optional
         Columns that are not used; numeric ones that crowd near their lowest bound.
     interactions : sequence of pairs of str, optional
