@@ -133,7 +133,7 @@ def _stated(facts: TableFacts, settings: Mapping[str, Any]) -> dict[str, Any]:
             facts.categories
         ),
         "classes (a record of none of them contributes nothing)": facts.classes,
-        "fill of missing numbers (otherwise the middle of bounds, or of a skewed scale)": facts.fill,
+        "fill of missing numbers (otherwise the middle of bounds or of the scale)": facts.fill,
         "skewed (read on a logarithmic scale)": facts.skewed,
         "pairs of columns that an additive model may join": facts.interactions,
         "decimals and groups of digits in texts": [facts.decimal, facts.thousands],
