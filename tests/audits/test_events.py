@@ -78,6 +78,7 @@ def test_bounds_in_each_unit_follow_from_the_limits_of_two_rates() -> None:
         ("SufficientStatisticsRegressor replace_one", 400),
         ("PrivateConstantRegressor", 5000),
         ("PrivateConstantClassifier", 5000),
+        ("PerPerson", 5000),
         (PHASED, 2000),
         *((name, 5000) for name in SELECTORS),
     ],

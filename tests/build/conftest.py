@@ -135,6 +135,8 @@ UNUSED = (
     "audit",
     "clusters",
     "components.py",
+    "constant.py",
+    "persons.py",
     "entries",
     "features",
     "kernels",

@@ -221,7 +221,7 @@ def recommend(
     >>> "response_bounds" in recommend(**facts).reason
     True
     >>> recommend(n=50_000, d=20, epsilon=0.05, snr=6.7, publish="table").estimator.n_components
-    639
+    524
     >>> recommend(n=100, d=50, epsilon=0.05, publish="table").estimator is None
     True
     """

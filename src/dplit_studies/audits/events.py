@@ -44,6 +44,7 @@ from dplit.mechanisms import (
 from dplit.papers.margin.gibbs import gaussian_prior_draw
 from dplit.papers.projection.additive_noise import release_additive
 from dplit.papers.projection.information import binary_information
+from dplit.persons import PerPerson
 from dplit.streams import stream
 from dplit_studies.margin.canaries import audit_learner
 from dplit_studies.sketching.estimator_audit import audit_estimator
@@ -205,6 +206,15 @@ def _frequencies(side: int, budget: float, rng: np.random.Generator) -> float:
     return 1.0 if model.shares_[1] == 1.0 else -1.0
 
 
+def _person(side: int, budget: float, rng: np.random.Generator) -> float:
+    """Score the mean of a person's two labels, which are at one bound or the other together."""
+    asked = PerPerson(PrivateConstantRegressor(bounds=_BOX), rows_each=2)
+    asked.estimator.set_params(epsilon=budget, random_state=int(rng.integers(2**31)))
+    labels = np.full(2, 2.0 * side - 1.0)
+    model = asked.fit(np.array([[0.0], [1.0]]), labels, group=np.zeros(2, int))
+    return 1.0 if model.predict([[0.0]])[0] == _BOX[1] else -1.0
+
+
 def _table(side: int, budget: float, rng: np.random.Generator) -> float:
     return float(release_additive([[2.0 * side - 1.0]], epsilon=budget, rng=rng)[0, 0])
 
@@ -333,6 +343,7 @@ TARGETS: dict[str, _Target] = {
     "release_additive": _Target(_table, "bits", 0.5),
     "PrivateConstantRegressor": _Target(_mean, "pure", 1.0),
     "PrivateConstantClassifier": _Target(_frequencies, "pure", 1.0),
+    "PerPerson": _Target(_person, "pure", 1.0),
     "objective_perturbation": _Target(_perturbed, "pure", 1.0),
     "ObjectivePerturbationClassifier": _Target(_perturbed_classifier, "pure", 1.0),
     "gaussian_prior_draw": _Target(_drawn, "pure", 1.0),
