@@ -8,8 +8,9 @@ know; and it has no word for the folds of a page.
 from __future__ import annotations
 
 import hashlib
+import json
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,37 @@ def cell_ids(sources: list[tuple[str, str]]) -> list[str]:
         key = f"{kind}\n{number}\n{source}".encode()
         ids.append(hashlib.sha256(key).hexdigest()[:12])
     return ids
+
+
+def code_cells(text: str) -> Iterator[tuple[int, str, str]]:
+    """Yield of each code cell of a source its first line, the heading above it, and its code.
+
+    Examples
+    --------
+    >>> list(code_cells("# A\\n\\n```{code-cell} ipython3\\n:tags: [x]\\ny = 1\\n```"))
+    [(4, 'A', '\\ny = 1')]
+    """
+    first, heading, code = 0, "", list[str]()
+    for number, line in enumerate(text.split("\n"), start=1):
+        if first and line == "```":
+            yield first, heading, "\n".join(code)
+            first = 0
+        elif first:
+            code.append("" if line.startswith(":") else line)
+        elif line.startswith("```{code-cell}"):
+            first, code = number + 1, []
+        elif line.startswith("#"):
+            heading = line.lstrip("# ")
+
+
+def line_in_source(text: str, cells: Sequence[Mapping[str, Any]], number: int) -> int:
+    """Return the line of a source at which the cell of this number, from 1, begins."""
+    at = end = max(0, text.find("\n---\n"))
+    for cell in cells[:number]:
+        source = "".join(cell["source"])
+        at = max(end, text.find(source, end))  # papermill has a cell of its own for parameters
+        end = at + len(source)
+    return 1 + text.count("\n", 0, at)
 
 
 FOLDED = {"hide-input", "hide-cell"}
@@ -208,15 +240,44 @@ def _body(text: str) -> str:
     return text.partition("\n---\n")[2]
 
 
+def _edited(text: str, source: str) -> int:
+    """Return the line of an .ipynb at which a cell was written that its source lacks, or 0.
+
+    What is made from a source has ids made from its cells.
+    """
+    try:
+        cells = [(cell, "".join(cell["source"])) for cell in json.loads(text)["cells"]]
+        names = cell_ids([(cell["cell_type"], written) for cell, written in cells])
+        for (cell, written), name in zip(cells, names, strict=True):
+            if cell["id"] != name and written not in source:
+                return 1 + text.count("\n", 0, text.index(f'"id": "{cell["id"]}"'))
+    except (ValueError, KeyError, TypeError):
+        pass  # damaged, or not ours
+    return 0
+
+
 def sync(layout: Layout, names: Sequence[str] | None = None) -> list[str]:
-    """Write every .ipynb, or those of ``names``, from its .md; return which files changed."""
+    """Write every .ipynb, or those of ``names``, from its .md; return which files changed.
+
+    Raises
+    ------
+    BuildError
+        If an .ipynb was edited itself: what was written there would be lost.
+    """
     changed = []
     for slug in names or layout.names():
-        target = layout.notebooks / f"{slug}.ipynb"
-        text = paired_text(layout.notebooks / f"{slug}.md")
-        if not target.exists() or target.read_text(encoding="utf-8") != text:
-            write_text(target, text)
-            changed.append(slug)
+        source, target = layout.notebooks / f"{slug}.md", layout.notebooks / f"{slug}.ipynb"
+        text = paired_text(source)
+        old = target.read_text(encoding="utf-8") if target.exists() else ""
+        if old == text:
+            continue
+        if line := _edited(old, source.read_text(encoding="utf-8")):
+            raise BuildError(
+                f"{layout.name(target)}:{line}: this cell was edited, and {slug}.md lacks it. The "
+                f".md is the source: write it there, remove {slug}.ipynb, run: make sync"
+            )
+        write_text(target, text)
+        changed.append(slug)
     return changed
 
 

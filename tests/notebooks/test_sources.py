@@ -207,9 +207,16 @@ def test_sync_writes_a_pair_once_and_always_the_same(small: Layout) -> None:
 def test_the_source_wins_whichever_file_is_newer(small: Layout) -> None:
     pairs.sync(small)
     path = small.notebooks / "toy.ipynb"
+    damaged = path.read_text()[:100]
     path.write_text(path.read_text().replace("A title", "Another title"))
     with pytest.raises(BuildError, match=r"toy\.ipynb differs from its source toy\.md"):
         pairs.check(small)
+    with pytest.raises(BuildError, match=r"^notebooks/toy\.ipynb:5: this cell was edited, and toy"):
+        pairs.sync(small)  # what was written there alone is not lost
+    (small.notebooks / "toy.md").write_text(SOURCE.replace("A title", "Another title"))
+    assert pairs.sync(small) == ["toy"]
+    (small.notebooks / "toy.md").write_text(SOURCE)
+    path.write_text(damaged)
     assert pairs.sync(small) == ["toy"]
     assert "A title" in path.read_text()
     assert (small.notebooks / "toy.md").read_text() == SOURCE
