@@ -13,6 +13,7 @@ import os
 import re
 import subprocess
 import sys
+import traceback
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -22,13 +23,27 @@ from scripts.files import BuildError, read_json, write_json
 from scripts.layout import Layout, slug_of
 from scripts.marks import marked_tests, nodes_by_claim
 from scripts.normalise import CLAIM, records
+from scripts.pairs import code_cells
 
 Record = dict[str, Any]
+#: Packages whose names a notebook may misspell.
+OURS = ("dplit", "dplit_studies")
 
 
 def registered() -> dict[str, dict[str, Any]]:
-    """Return the registered claims by id, in the order of the registry."""
-    return library.load_registry()
+    """Return the registered claims by id, in the order of the registry.
+
+    Raises
+    ------
+    BuildError
+        If a file cannot be read, saying where, or has no or the same id twice.
+    """
+    import yaml
+
+    try:
+        return library.load_registry()
+    except (yaml.YAMLError, library.ClaimError) as error:
+        raise BuildError(f"the claims cannot be read: {error}") from error
 
 
 def resolve(name: str) -> Any:
@@ -52,7 +67,8 @@ def resolve(name: str) -> Any:
             for part in parts[cut:]:
                 value = getattr(value, part)
         except AttributeError as error:
-            raise BuildError(f"{name} does not exist ({error})") from error
+            near = meant(part, dir(value))
+            raise BuildError(f"{name} does not exist ({error}){near}") from error
         return value
     raise BuildError(f"{name} does not exist (no such module)")
 
@@ -99,54 +115,123 @@ def faults(
     tests = nodes_by_claim(marked_tests(layout))
     told = []
     for identifier, entry in registry.items():
-        told += _link_faults(identifier, tests.get(identifier), entry.get("functions"))
+        where = _place(layout, entry["slug"], identifier)
+        for fault in _entry_faults(identifier, tests.get(identifier), entry):
+            told.append(f"{where}: {fault}")
     for slug in layout.names():
-        strings, called = _named(layout, slug)
+        strings, called, unknown = _named(layout, slug)
         own = {i for i, entry in registry.items() if layout.record(entry["slug"]) == slug}
-        told += [f"{i} is registered and no cell of {slug} names it" for i in sorted(own - strings)]
-        for i in sorted(called - own):
-            told.append(f"notebooks/{slug}.md records {i}, not registered there{_meant(i, own)}")
+        told += unknown
+        for i in sorted(own - strings):
+            where = _place(layout, registry[i]["slug"], i)
+            told.append(
+                f"{where}: {i} is registered and no cell of notebooks/{slug}.md names it; end the "
+                f'cell that checks it in claim("{i}")'
+            )
+        for i in sorted(called.keys() - own):
+            where = f"notebooks/{slug}.md:{called[i]}"
+            told.append(f"{where}: claim {i} is not registered there{meant(i, own)}")
     for identifier in sorted(tests.keys() - registry.keys()):
-        told += [f"{node} marks {identifier}, not registered" for node in tests[identifier]]
+        near = meant(identifier, registry)
+        told += [f"{node} marks {identifier}, not registered{near}" for node in tests[identifier]]
     if found is not None:
         told += _record_faults(found, registry, strict)
     return told
 
 
-def _meant(identifier: str, known: Iterable[str]) -> str:
+def meant(identifier: str, known: Iterable[str]) -> str:
     """Return which known ids are near one that is not, as the end of a sentence."""
-    near = difflib.get_close_matches(identifier, known, n=3, cutoff=0.4)
+    near = difflib.get_close_matches(identifier, known)
     return f"; did you mean {' or '.join(near)}" if near else ""
 
 
-def _link_faults(identifier: str, tests: Any, functions: Any) -> list[str]:
-    """Return what is wrong with a claim's tests and functions."""
+def _place(layout: Layout, slug: str, identifier: str) -> str:
+    """Return where a claim is registered, as file and line."""
+    path = layout.package / "papers" / slug / "claims.yml"
+    lines = path.read_text(encoding="utf-8").split("\n") if path.exists() else []
+    found = re.compile(rf"\bid: *['\"]?{re.escape(identifier)}\b(?!-)")
+    at = next((n for n, line in enumerate(lines, start=1) if found.search(line)), 1)
+    return f"{layout.name(path)}:{at}"
+
+
+#: What an entry must have, and may have beside what is in its record.
+ENTRY = ("kind", "place", "title", "verdict", "evidence", "note")
+BESIDE = {"data"}
+
+
+def _entry_faults(identifier: str, tests: Any, entry: Mapping[str, Any]) -> list[str]:
+    """Return what is wrong with an entry of the registry, its tests and its functions."""
+    import jsonschema
+
     told = [] if tests else [f"{identifier} has no test (pytest.mark.claim)"]
-    if not functions:
+    schema = {**library.load_schema(), "required": ENTRY}
+    validator = jsonschema.Draft202012Validator(schema)
+    for error in validator.iter_errors({k: entry[k] for k in entry if k not in BESIDE}):
+        told.append(f"{identifier}: {error.json_path} {error.message[:200]}")
+    if not entry.get("functions"):
         told.append(f"{identifier} names no function")
-    for name in functions or []:
+    for name in entry.get("functions") or []:
         if "._" in name:
             told.append(f"{identifier}: {name} is private; the package page cannot show it")
-        try:
-            resolve(name)
-        except BuildError as error:
-            told.append(f"{identifier}: {error}")
+        told += [f"{identifier}: {fault}" for fault in _unknown(name)]
     return told
 
 
-def _named(layout: Layout, slug: str) -> tuple[set[str], set[str]]:
-    """Return all strings of a chapter's code, and those that ``claim("...")`` is called with."""
-    notebook = read_json(layout.notebooks / f"{slug}.ipynb") or {"cells": []}
-    strings, called = set(), set()
-    for cell in notebook["cells"]:
-        if cell["cell_type"] != "code":
-            continue
-        for node in ast.walk(ast.parse("".join(cell["source"]))):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                strings.add(node.value)
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "claim":
-                called |= {a.value for a in node.args[:1] if isinstance(a, ast.Constant)}
-    return strings, called
+def _unknown(name: str) -> list[str]:
+    """Return why a dotted name cannot be had, or nothing.
+
+    Raises
+    ------
+    BuildError
+        If a module cannot be imported: told alone, since every name behind it would say it again.
+    """
+    try:
+        resolve(name)
+    except BuildError as error:
+        return [str(error)]
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        at = error if isinstance(error, SyntaxError) else last
+        kind = type(error).__name__
+        raise BuildError(f"{at.filename}:{at.lineno}: {kind}: {error}") from error
+    return []
+
+
+def _named(layout: Layout, slug: str) -> tuple[set[str], dict[str, int], list[str]]:
+    """Return what the code of a notebook names.
+
+    All its strings; what ``claim("...")`` is called with, and in which line; and a sentence for
+    each name that it imports of us, or takes of a module of ours, and that is not there.
+    """
+    where = layout.notebooks / f"{slug}.md"
+    trees = []
+    for first, _, code in code_cells(where.read_text(encoding="utf-8")):
+        try:
+            tree = ast.parse(code)
+        except SyntaxError as error:
+            line = first - 1 + (error.lineno or 1)
+            raise BuildError(f"{layout.name(where)}:{line}: {error.msg}") from error
+        trees.append(ast.increment_lineno(tree, first - 1))
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    strings, called, ours = set(), dict[str, int](), dict[str, str]()
+    taken = dict[str, int]()
+    for node in nodes:
+        match node:
+            case ast.Constant(value=str(text)):
+                strings.add(text)
+            case ast.Call(func=ast.Name("claim"), args=[ast.Constant(value=text), *_]):
+                called.setdefault(text, node.lineno)
+            case ast.ImportFrom(module=str(module)) if module.split(".")[0] in OURS:
+                for name in node.names:
+                    ours[name.asname or name.name] = f"{module}.{name.name}"
+                    taken.setdefault(f"{module}.{name.name}", node.lineno)
+    set_again = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    for node in nodes:
+        match node:
+            case ast.Attribute(value=ast.Name(id=name)) if name in ours.keys() - set_again:
+                taken.setdefault(f"{ours[name]}.{node.attr}", node.lineno)
+    unknown = [(line, fault) for name, line in taken.items() for fault in _unknown(name)]
+    return strings, called, [f"{layout.name(where)}:{line}: {fault}" for line, fault in unknown]
 
 
 def _record_faults(
@@ -227,18 +312,13 @@ def collect(layout: Layout) -> list[Record]:
 
 
 def cells_of(layout: Layout, identifier: str) -> list[str]:
-    """Return where the notebooks check a claim: file, number of the cell, heading above it."""
-    found = []
-    for slug in layout.names():
-        heading = ""
-        cells = (read_json(layout.notebooks / f"{slug}.ipynb") or {"cells": []})["cells"]
-        for number, cell in enumerate(cells, start=1):
-            source = "".join(cell["source"])
-            if cell["cell_type"] == "markdown":
-                heading = (re.findall(r"^#+ (.+)$", source, re.MULTILINE) or [heading])[-1]
-            elif f'"{identifier}"' in source:
-                found.append(f"notebooks/{slug}.md, cell {number}, under {heading!r}")
-    return found
+    """Return where the notebooks check a claim: file, line of the cell, heading above it."""
+    return [
+        f"notebooks/{slug}.md:{line}, under {heading!r}"
+        for slug in layout.names()
+        for line, heading, code in code_cells((layout.notebooks / f"{slug}.md").read_text("utf-8"))
+        if f'"{identifier}"' in code
+    ]
 
 
 def test_claim(layout: Layout, identifier: str, say: Callable[[str], None]) -> int:
@@ -251,7 +331,7 @@ def test_claim(layout: Layout, identifier: str, say: Callable[[str], None]) -> i
     """
     registry = registered()
     if identifier not in registry:
-        near = _meant(identifier, registry)
+        near = meant(identifier, registry)
         raise BuildError(f"ID must be a claim of the registry, got ID={identifier!r}{near}")
     tests = nodes_by_claim(marked_tests(layout)).get(identifier, [])
     parts = {

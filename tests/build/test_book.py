@@ -228,7 +228,7 @@ def test_the_tests_of_one_claim_run_alone(toy: Any) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 passed" in done.stdout
     assert "function dplit.papers.alpha.numbers.double" in done.stdout
-    assert "cell     notebooks/alpha.md, cell 6, under 'Toy chapter alpha'" in done.stdout
+    assert "cell     notebooks/alpha.md:37, under 'Toy chapter alpha'" in done.stdout
     assert "did you mean alp-thm1" in toy.run("test-claim", "alp-thm2").stderr
     toy.edit("tests/test_alpha.py", "2.0 + 2.0", "2.0 + 3.0")
     assert toy.run("test-claim", "alp-thm1").returncode == 1

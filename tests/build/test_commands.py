@@ -425,7 +425,7 @@ def test_chapter_runs_beside_the_book_and_refuses_bad_parameters(toy: Any) -> No
     toy.edit("src/dplit/papers/alpha/claims.yml", "alpha.numbers.", "alpha.numbers.no_")
     done = toy.run("chapter", "alpha", "-p", "epsilom", "2")
     assert done.returncode == 1
-    fault = r"the registry: alp-thm1: dplit.papers.alpha.numbers.no_\w+ does not exist.*: running"
+    fault = r"registry: \S+/claims\.yml:1: alp-thm1: dplit\.\S+\.no_\w+ does not exist.*: running"
     assert re.search(fault, done.stdout, re.DOTALL)
     assert "unknown parameter epsilom" in done.stdout
     assert "epsilon: float = 1.0" in done.stdout

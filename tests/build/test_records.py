@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,31 @@ from scripts import claims, marks
 from scripts.files import BuildError
 from scripts.layout import Layout
 
-ENTRY: dict[str, Any] = {"slug": "toy", "functions": ["dplit.streams.stream"]}
+ENTRY: dict[str, Any] = {
+    "slug": "toy",
+    "kind": "theorem",
+    "place": "Theorem 1",
+    "title": "Toys",
+    "verdict": "holds",
+    "evidence": "derived",
+    "note": "A toy.",
+    "functions": ["dplit.streams.stream"],
+}
 REGISTRY = {"toy-thm1": ENTRY}
+CELLS = """\
+# Toys
+
+claim(
+
+```{code-cell} ipython3
+:tags: [hide-input]
+from dplit import streams
+
+c = claim("toy-thm1")
+c.equal(1, 1)
+```
+"""
+YML = "src/dplit/papers/toy/claims.yml"
 
 
 @pytest.fixture
@@ -24,10 +47,9 @@ def toy(tmp_path: Path) -> Layout:
     (tmp_path / "notebooks").mkdir()
     mark = '@pytest.mark.claim("toy-thm1")\ndef test_x():\n    assert True\n'
     (tmp_path / "tests" / "test_toy.py").write_text(mark)
-    cell = {"cell_type": "code", "source": ["c = claim('toy-thm1')\n", "c.equal(1, 1)"]}
-    text = json.dumps({"cells": [{"cell_type": "markdown", "source": ["claim("]}, cell]})
-    (tmp_path / "notebooks" / "toy.ipynb").write_text(text)
-    (tmp_path / "notebooks" / "toy.md").write_text("")
+    (tmp_path / "notebooks" / "toy.md").write_text(CELLS)
+    (tmp_path / YML).parent.mkdir(parents=True)
+    (tmp_path / YML).write_text("- {id: toy-thm1-also}\n- id: toy-thm1\n- {id: toy-thm2}\n")
     return layout
 
 
@@ -43,11 +65,14 @@ def any_form(monkeypatch: pytest.MonkeyPatch) -> None:
         (REGISTRY, []),
         (
             {"toy-thm1": {**ENTRY, "functions": ["dplit.streams.flow"]}},
-            ["toy-thm1: dplit.streams.flow does not exist"],
+            [f"{YML}:2: toy-thm1: dplit.streams.flow does not exist"],
         ),
         (
-            {"toy-thm1": {**ENTRY, "functions": ["dplit.rivers.flow", "nopackage.flow"]}},
-            ["toy-thm1: dplit.rivers.flow does not exist", "toy-thm1: nopackage.flow does not"],
+            {"toy-thm1": {**ENTRY, "functions": ["dplit.rivers.flow", "dplit_studies.flow.f"]}},
+            [
+                f"{YML}:2: toy-thm1: dplit.rivers.flow does not exist",
+                f"{YML}:2: toy-thm1: dplit_studies.flow.f does not",
+            ],
         ),
         (
             {
@@ -56,17 +81,28 @@ def any_form(monkeypatch: pytest.MonkeyPatch) -> None:
                     "functions": ["dplit._solvers.interior_point.interior_point_box_qp"],
                 }
             },
-            ["toy-thm1: dplit._solvers.interior_point.interior_point_box_qp is private"],
+            [f"{YML}:2: toy-thm1: dplit._solvers.interior_point.interior_point_box_qp is private"],
         ),
-        ({"toy-thm1": {**ENTRY, "functions": []}}, ["toy-thm1 names no function"]),
+        ({"toy-thm1": {**ENTRY, "functions": []}}, [f"{YML}:2: toy-thm1 names no function"]),
+        (
+            {"toy-thm1": {**ENTRY, "verdict": "hold"}},
+            [f"{YML}:2: toy-thm1: $.verdict 'hold' is not one of ['defined', 'holds'"],
+        ),
+        (
+            {"toy-thm1": {k: v for k, v in ENTRY.items() if k != "note"}},
+            [f"{YML}:2: toy-thm1: $ 'note' is a required property"],
+        ),
         (
             {"toy-thm1": ENTRY, "toy-thm2": ENTRY},
-            ["toy-thm2 has no test", "toy-thm2 is registered and no cell of toy names it"],
+            [
+                f"{YML}:3: toy-thm2 has no test",
+                f"{YML}:3: toy-thm2 is registered and no cell of notebooks/toy.md names it; end",
+            ],
         ),
         (
             {},
             [
-                "notebooks/toy.md records toy-thm1, not registered there",
+                "notebooks/toy.md:9: claim toy-thm1 is not registered there",
                 "tests/test_toy.py::test_x marks toy-thm1, not registered",
             ],
         ),
@@ -126,7 +162,7 @@ def test_registry_and_records_are_told_in_one_list(toy: Layout) -> None:
     """Kills a build that lets pass what `make claims` would refuse, such as a stray mark."""
     lines = claims.faults(toy, {}, [record()])
     assert [line.partition(" ")[2] for line in lines] == [
-        "records toy-thm1, not registered there",
+        "claim toy-thm1 is not registered there",
         "marks toy-thm1, not registered",
         "is recorded and not registered",
     ]
@@ -135,6 +171,69 @@ def test_registry_and_records_are_told_in_one_list(toy: Layout) -> None:
 def test_the_schema_is_applied(toy: Layout) -> None:
     lines = claims.faults(toy, REGISTRY, [record()])
     assert any("'verdict' is a required property" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "message"),
+    [
+        ("c.equal", "streams.steam", 10, "dplit.streams.steam does not exist .*; did you mean str"),
+        ("import streams", "import steams", 7, "dplit.steams does not exist"),
+        ("from dplit import", "from dplit.rivers import", 7, "dplit.rivers.streams does not exist"),
+    ],
+)
+def test_a_name_that_left_the_package_is_told_before_a_chapter_runs(
+    toy: Layout, old: str, new: str, line: int, message: str
+) -> None:
+    """Kills a function renamed without its cells, of which a chapter says so after minutes."""
+    path = toy.notebooks / "toy.md"
+    path.write_text(CELLS.replace(old, new))
+    (told,) = claims.faults(toy, REGISTRY)
+    assert re.match(rf"notebooks/toy\.md:{line}: {message}", told)
+    path.write_text(CELLS.replace(old, new).replace("c = ", "streams = "))
+    assert len(claims.faults(toy, REGISTRY)) == (old != "c.equal")  # a variable of the cell's own
+
+
+def test_a_cell_that_does_not_parse_is_told_by_its_line(toy: Layout) -> None:
+    """Kills a traceback of ours, in which the chapter is not named."""
+    (toy.notebooks / "toy.md").write_text(CELLS.replace("equal(1, 1)", "equal(1, 1"))
+    with pytest.raises(BuildError, match=r"^notebooks/toy\.md:10: .* never closed"):
+        claims.faults(toy, REGISTRY)
+
+
+def test_a_module_that_cannot_be_imported_is_told_once_and_alone(
+    toy: Layout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A function was renamed, and a module still imports it by its old name."""
+    broken = tmp_path / "broken_by_name.py"
+    broken.write_text("import math\nfrom math import no_such_root\n")
+    (tmp_path / "broken_by_form.py").write_text("x = 1\ny = (\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name, message in (("name", ":2: ImportError: cannot"), ("form", ":2: SyntaxError: '")):
+        two = [f"broken_by_{name}.f", f"broken_by_{name}.g"]
+        with pytest.raises(BuildError, match=f"^{tmp_path}/broken_by_{name}.py{message}"):
+            claims.faults(toy, {"toy-thm1": {**ENTRY, "functions": two}})
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("- id: toy-thm1\n  title: Toys: again\n", r"(?s)mapping values .*claims\.yml\", line 2"),
+        ("- id: toy-thm1\n- id: toy-thm1\n", "'toy-thm1' is registered twice, in toy/claims.yml"),
+    ],
+)
+def test_a_registry_that_cannot_be_read_is_told_by_its_file(
+    text: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kills a traceback, and a line of a file that has no name."""
+    (tmp_path / "toy").mkdir()
+    (tmp_path / "toy" / "claims.yml").write_text(text)
+    monkeypatch.setattr(claims.library.resources, "files", lambda package: tmp_path)
+    claims.library.load_registry.cache_clear()
+    try:
+        with pytest.raises(BuildError, match=message):
+            claims.registered()
+    finally:
+        claims.library.load_registry.cache_clear()
 
 
 def test_resolve_finds_functions_classes_and_methods() -> None:

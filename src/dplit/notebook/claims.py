@@ -48,7 +48,8 @@ def _yaml_file(slug: str, name: str) -> Any:
     except ImportError as error:
         raise ImportError("reading the claims needs PyYAML: pip install 'dplit[book]'") from error
     path = resources.files("dplit.papers").joinpath(slug, name)
-    return yaml.safe_load(path.read_text(encoding="utf8"))
+    with path.open(encoding="utf8") as file:  # whose name a fault tells
+        return yaml.safe_load(file)
 
 
 def slugs() -> list[str]:
@@ -66,7 +67,9 @@ def load_registry(slug: str | None = None) -> dict[str, dict[str, Any]]:
             entry = {"severity": None, "corrected": None, "functions": [], "note": "", **raw}
             entry["slug"] = name
             if entry["id"] in entries:
-                raise ClaimError(f"claim id {entry['id']!r} is registered twice")
+                raise ClaimError(
+                    f"claim id {entry['id']!r} is registered twice, in {name}/claims.yml"
+                )
             entries[entry["id"]] = entry
     return entries
 
