@@ -6,19 +6,22 @@ import contextlib
 import ctypes
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from scripts import offline
 from scripts.layout import Layout
+from scripts.pairs import line_in_source
 
 #: Letters that are kept of what papermill says.
 LONGEST_LOG = 100_000
@@ -187,6 +190,16 @@ def run(
                     os.killpg(process, signal.SIGKILL)
 
 
+def _line(source: Path, cells: Sequence[Any], number: int, error: Mapping[str, Any]) -> str:
+    """Return where in its source a cell failed, as ``notebooks/erm.md:12: ``, or nothing."""
+    if not source.exists():
+        return ""
+    told = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(error.get("traceback", [])))
+    inside = re.search(r"Cell In\s*\[\d+\], line (\d+)", told)
+    begins = line_in_source(source.read_text(encoding="utf-8"), cells, number)
+    return f"{source.parent.name}/{source.name}:{begins + int(inside[1] if inside else 1) - 1}: "
+
+
 def explain(outcome: Outcome) -> list[str]:
     """Return the lines that say why a notebook failed: the cell, the error, or the log's end."""
     try:
@@ -198,7 +211,8 @@ def explain(outcome: Outcome) -> list[str]:
             if output.get("output_type") == "error":
                 message = f"{output.get('ename')}: {output.get('evalue')}".split("\n")
                 first = "".join(cell["source"]).strip().split("\n")[0]
-                return [f"cell {number} ({first[:70]})", *message[:LONGEST_MESSAGE]]
+                where = _line(outcome.job.source.with_suffix(".md"), cells, number, output)
+                return [f"{where}cell {number} ({first[:70]})", *message[:LONGEST_MESSAGE]]
     lines = outcome.messages.split("\n")
     told = [line for line in lines if line.strip() and "running over TCP" not in line]
     if outcome.code < 0:

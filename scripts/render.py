@@ -9,6 +9,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from dplit.notebook.claims import load_registry
+from scripts.claims import meant
 from scripts.execute import environment
 from scripts.files import BuildError, write_text
 from scripts.layout import Layout
@@ -51,6 +53,22 @@ def fault_lines(messages: str) -> list[str]:
     return list(dict.fromkeys(found)) or [line for line in lines if line][-8:]
 
 
+def _in_source(layout: Layout, fault: str) -> str:
+    """Return a fault of a chapter's page with the line of its source that has the name at fault."""
+    found = re.match(
+        r"book/chapters/(\w+)\.ipynb: cell.*?: (WARNING: .*?(?:label |['\"])['\"]?([^'\",]+).*)",
+        fault,
+    )
+    source = layout.notebooks / f"{found[1]}.md" if found else layout.root
+    if not found or not source.is_file():
+        return fault
+    name = re.compile(rf"(?<![\w-]){re.escape(found[3])}(?![\w-])", re.IGNORECASE)
+    lines = source.read_text(encoding="utf-8").split("\n")
+    at = [str(n) for n, line in enumerate(lines, start=1) if name.search(line)]
+    near = meant(found[3], load_registry()) if "undefined label" in fault else ""
+    return f"{layout.name(source)}:{','.join(at)}: {found[2]}{near}" if at else f"{fault}{near}"
+
+
 def sphinx(layout: Layout, source: Path, site: Path, *options: str) -> None:
     """Build the pages of a folder into another.
 
@@ -81,7 +99,7 @@ def sphinx(layout: Layout, source: Path, site: Path, *options: str) -> None:
         for page in pages:
             page.unlink(missing_ok=True)
         unfinished.unlink()
-    told = "\n  ".join(faults[:20])
+    told = "\n  ".join(_in_source(layout, fault) for fault in faults[:20])
     raise BuildError(f"the site has faults (all of it: {layout.name(log)}):\n  {told}")
 
 

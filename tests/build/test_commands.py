@@ -20,7 +20,7 @@ import pytest
 
 from benchmarks import __main__ as bench
 from dplit.notebook.provenance import lock_differences
-from scripts import again, archives, environment, execute, runs, site_check
+from scripts import again, archives, environment, execute, render, runs, site_check
 from scripts.execute import Job, Outcome
 from scripts.files import BuildError, write_json
 from scripts.layout import Layout
@@ -230,6 +230,40 @@ def test_a_failure_is_explained_by_its_cell_its_messages_or_its_signal(tmp_path:
     (tmp_path / "out.ipynb").write_text(json.dumps({"cells": cells}))
     told = execute.explain(outcome(tmp_path, 1))
     assert told == ["cell 2 (x = 1)", f"ParameterError: {lines[0]}", *lines[1:]]
+    source = "---\na: b\n---\n\na\n\n```{code-cell} ipython3\nx = 1\ny\n```\n"
+    (tmp_path / "toy.md").write_text(source)
+    error["traceback"] = ["ParameterError", "Cell \x1b[32mIn[2], line 2\x1b[0m\n   1 x = 1"]
+    where = f"{tmp_path.name}/toy.md"
+    for traceback, line in ((error["traceback"], 9), ([], 8)):
+        error["traceback"] = traceback
+        (tmp_path / "out.ipynb").write_text(json.dumps({"cells": cells}))
+        assert execute.explain(outcome(tmp_path, 1))[0] == f"{where}:{line}: cell 2 (x = 1)"
+
+
+PAGE = "book/chapters/toy.ipynb: cell 5, line 7: WARNING: "
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        (
+            f"{PAGE}undefined label: 'erm-thm22'",
+            "notebooks/toy.md:3: .*'erm-thm22'; did you mean erm",
+        ),
+        (f'{PAGE}could not find bibtex key "Nobody2020"', "notebooks/toy.md:4: .*Nobody2020"),
+        (f"{PAGE}duplicate label fig-b, other instance in a.ipynb", "notebooks/toy.md:5: .*other"),
+        (f"{PAGE}unknown document: 'nowhere'", f"{re.escape(PAGE)}unknown"),
+        ("book/intro.md:3: WARNING: undefined label: 'erm-thm22'", "book/intro.md:3: WARNING: und"),
+    ],
+)
+def test_a_fault_of_a_page_leads_to_the_line_that_its_author_wrote(
+    fault: str, told: str, tmp_path: Path
+) -> None:
+    """Kills a cell's number in a file that the build makes, and half a name for a whole one."""
+    (tmp_path / "notebooks").mkdir()
+    text = "# A\nSee erm-thm2 and erm-thm22-b.\n{ref}`x <erm-thm22>`\n{cite:p}`nobody2020`\nfig-b\n"
+    (tmp_path / "notebooks" / "toy.md").write_text(text)
+    assert re.match(told, render._in_source(Layout(tmp_path), fault))
 
 
 KILLED = """\
