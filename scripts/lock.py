@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 
 from scripts.files import BuildError
@@ -19,12 +20,23 @@ def check(layout: Layout, say: Say) -> None:
     Raises
     ------
     BuildError
-        If a package is missing or has another version, and the variable ``LOCK`` is not ``off``.
+        If a package is wanted and not in the lock, by its line; if one is missing or has another
+        version, and the variable ``LOCK`` is not ``off``.
     """
+    lock = (layout.root / "requirements.txt").read_text(encoding="utf-8")
+    wanted = layout.root / "requirements.in"
+    lines = wanted.read_text(encoding="utf-8").split("\n") if wanted.exists() else []
+    for number, line in enumerate(lines, start=1):
+        name = re.split(r"[^\w.-]", line)[0]
+        if name and not re.search(rf"^{re.sub('[-_.]+', '-', name)}==", lock, re.M | re.I):
+            raise BuildError(
+                f"requirements.in:{number}: {name} is not in requirements.txt; the command in its "
+                "first lines writes the lock anew (pip install uv, in an environment of its own)"
+            )
     try:
         from dplit.notebook.provenance import lock_differences
 
-        found = lock_differences((layout.root / "requirements.txt").read_text(encoding="utf-8"))
+        found = lock_differences(lock)
     except ImportError as error:
         raise BuildError(f"this environment has not even the comparison's own: {error}") from error
     if not found:

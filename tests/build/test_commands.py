@@ -24,6 +24,7 @@ from scripts import again, archives, environment, execute, render, runs, site_ch
 from scripts.execute import Job, Outcome
 from scripts.files import BuildError, write_json
 from scripts.layout import Layout
+from scripts.lock import check as lock_of
 from scripts.normalise import CLAIM, CURVES, PROVENANCE
 
 ROOT = Path(__file__).parents[2]
@@ -136,6 +137,14 @@ def test_a_given_environment_must_be_the_locks_or_be_chosen_on_purpose(tmp_path:
     done = make_environment(tmp_path, "LOCK=off")
     assert done.returncode == 0
     assert "environment: not the lock's (absent-0 is missing" in done.stdout
+    (tmp_path / "requirements.in").write_text("# core\nnumpy>=2\nsmall_thing[all]>=1\n")
+    with pytest.raises(
+        BuildError, match=r"requirements\.in:3: small_thing is not in .*first lines"
+    ):
+        lock_of(Layout(tmp_path), print)  # wanted, and forgotten where it counts
+    lock.write_text(f"numpy=={version('numpy')}\nSmall-Thing==1\n")
+    with pytest.raises(BuildError, match="Small-Thing is missing"):
+        lock_of(Layout(tmp_path), print)
 
 
 def test_kernels_see_this_copys_package_one_thread_and_the_inline_backend(
