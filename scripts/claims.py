@@ -131,6 +131,7 @@ def faults(
         for i in sorted(called.keys() - own):
             where = f"notebooks/{slug}.md:{called[i]}"
             told.append(f"{where}: claim {i} is not registered there{meant(i, own)}")
+    told += _figures_twice(layout)
     for identifier in sorted(tests.keys() - registry.keys()):
         near = meant(identifier, registry)
         told += [f"{node} marks {identifier}, not registered{near}" for node in tests[identifier]]
@@ -232,6 +233,19 @@ def _named(layout: Layout, slug: str) -> tuple[set[str], dict[str, int], list[st
                 taken.setdefault(f"{ours[name]}.{node.attr}", node.lineno)
     unknown = [(line, fault) for name, line in taken.items() for fault in _unknown(name)]
     return strings, called, [f"{layout.name(where)}:{line}: {fault}" for line, fault in unknown]
+
+
+def _figures_twice(layout: Layout) -> list[str]:
+    """Return a sentence for each figure that has the name of one before it."""
+    told, places = [], dict[str, str]()
+    for slug in layout.names():
+        lines = (layout.notebooks / f"{slug}.md").read_text(encoding="utf-8").split("\n")
+        for number, line in enumerate(lines, start=1):
+            for name in re.findall(r"\bname=[\"'](fig-[\w-]+)", line):
+                where = f"notebooks/{slug}.md:{number}"
+                if where != places.setdefault(name, where):
+                    told.append(f"{where}: a figure at {places[name]} is called {name} too")
+    return told
 
 
 def _record_faults(

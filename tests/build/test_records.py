@@ -193,6 +193,16 @@ def test_a_name_that_left_the_package_is_told_before_a_chapter_runs(
     assert len(claims.faults(toy, REGISTRY)) == (old != "c.equal")  # a variable of the cell's own
 
 
+def test_a_name_of_two_figures_is_told_before_a_chapter_runs(toy: Layout) -> None:
+    """Kills a copied figure that is told when all chapters have run, by the last step."""
+    cell = '\n```{code-cell} ipython3\nshow(f, name="fig-a")\n```\n'
+    (toy.notebooks / "toy.md").write_text(CELLS + cell)
+    assert claims.faults(toy, REGISTRY) == []
+    (toy.notebooks / "toys.md").write_text(cell)
+    wanted = "notebooks/toys.md:3: a figure at notebooks/toy.md:14 is called fig-a too"
+    assert claims.faults(toy, REGISTRY) == [wanted]
+
+
 def test_a_cell_that_does_not_parse_is_told_by_its_line(toy: Layout) -> None:
     """Kills a traceback of ours, in which the chapter is not named."""
     (toy.notebooks / "toy.md").write_text(CELLS.replace("equal(1, 1)", "equal(1, 1"))
