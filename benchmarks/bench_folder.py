@@ -1,13 +1,14 @@
 """Second moments of a folder of Parquet files against pyarrow's own reading of the same columns.
 
-Both read ten columns of numbers and one of labels, float64 as pyarrow writes them (Snappy), a
-quarter of a million records a file; ours clips, rounds and adds them besides. The first peer reads
-them into a table, the second in batches that it drops, the least that anybody who reads can do. In
-seconds of the processor on one thread of BLAS, interleaved, medians of five; some 3 records in 100
-are clipped.
+Both read ten columns of numbers and one of labels, float64 as pyarrow writes them (Snappy), 2^20
+records a file, as many as its groups of rows have; ours clips, rounds and adds them besides. The
+first peer reads them into a table, the second in batches that it drops, the least that anybody who
+reads can do. In seconds of the processor on one thread of BLAS, interleaved, medians of five; some
+3 records in 100 are clipped.
 
 ``python -m benchmarks.bench_folder 50000000`` does it for as many records and prints the peak
-memory of a process that summarises the folder, which is not a matter of the machine.
+memory of a process that summarises the folder, which is not a matter of the machine; then seconds
+of the clock of one process, of two of dask's workers, and of these through dask.dataframe.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from dplit import SufficientStatisticsRegressor
 from dplit.streams import stream
 from dplit.tables.summaries import summarise
 
-N_SAMPLES, N_COLUMNS, FILE_ROWS = 1_000_000, 10, 250_000
+N_SAMPLES, N_COLUMNS, FILE_ROWS = 1_000_000, 10, 1 << 20
 REPEATS = 5
 NAMES = [f"x{j}" for j in range(N_COLUMNS)]
 MODEL = SufficientStatisticsRegressor(data_norm=4.5, bounds=(-10.0, 10.0))
@@ -120,6 +121,37 @@ def compare(folder: Path, n_records: int, repeats: int = REPEATS) -> list[dict[s
     ]
 
 
+def by_dask(folder: Path, repeats: int = 3) -> dict[str, float]:
+    """Seconds of the clock at best: one process, and two workers of one thread each.
+
+    The workers read the files themselves, or dask reads them into frames of pandas; or it reads
+    only, which no use of it can undercut. Client and scheduler have the same processors.
+    """
+    import dask
+    import dask.dataframe as frames
+    from dask.distributed import Client, LocalCluster
+
+    facts: dict[str, Any] = {"columns": NAMES, "target": "y"}
+    table = frames.read_parquet(folder, columns=[*NAMES, "y"], split_row_groups=True)
+    calls: dict[str, Callable[[], Any]] = {
+        "one process": lambda: ours(folder),
+        "two workers": lambda: summarise(folder, MODEL, **facts, distributed=True),
+        "two workers, dask.dataframe": lambda: summarise(table, MODEL, **facts),
+        "two workers, dask.dataframe, read only": lambda: dask.compute(
+            *[dask.delayed(len)(part) for part in table.to_delayed()]
+        ),
+    }
+    found: dict[str, list[float]] = {name: [] for name in calls}
+    cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+    with cluster, Client(cluster), threadpool_limits(1, user_api="blas"):
+        for _ in range(repeats + 1):
+            for name, call in calls.items():
+                start = time.perf_counter()
+                call()
+                found[name].append(time.perf_counter() - start)
+    return {name: min(times[1:]) for name, times in found.items()}  # the first starts workers
+
+
 def run(n_records: int = N_SAMPLES) -> list[dict[str, Any]]:
     """Return two rows: against a table, and against batches that nobody looks at."""
     with tempfile.TemporaryDirectory() as held:
@@ -140,6 +172,9 @@ def main() -> None:
         print(f"records a second: {n / rows[0]['ours_seconds']:.3g}")
         start, peak = peak_memory(folder, summarises=False), peak_memory(folder)
         print(f"peak memory of a process: {peak / 1e6:.0f} MB, {start / 1e6:.0f} MB at its start")
+        told = by_dask(folder)
+    for name, seconds in told.items():
+        print(f"{name}: {seconds:.2f} s, {told['one process'] / seconds:.2f} times as fast as one")
 
 
 if __name__ == "__main__":

@@ -12,9 +12,10 @@ from scipy.special import log_softmax
 from scipy.stats import kstest
 
 from dplit import NoisyGradientClassifier
+from dplit._numerics import exact
 from dplit._records import classified_records
-from dplit.linear import gradient_classifier
-from dplit.linear._descent import Schedule, _Scored, descend
+from dplit.linear import _descent, gradient_classifier
+from dplit.linear._descent import Schedule, _Scored, descend, squared_loss_derivative
 from dplit.linear._schedules import descent_schedule
 from dplit.linear.gradient_classifier import _softmax_loss_derivative, softmax
 from dplit.mechanisms import gaussian_sigma
@@ -108,6 +109,28 @@ def test_matrix_gradients_add_exactly_and_none_is_longer_than_the_clip() -> None
     size = np.linalg.norm(parts, axis=(1, 2), keepdims=True)
     parts *= np.minimum(1.0, 0.7 / np.maximum(size, 1e-300))
     np.testing.assert_allclose(total, parts.sum(axis=0), atol=200 * 0.7 * 1e-4)
+
+
+@pytest.mark.parametrize("kind", [_descent._Records, _Scored])
+def test_a_total_is_the_sum_of_all_blocks(kind: Any) -> None:
+    """To the bit, for two full blocks and a short one; kills a block that is lost or added twice,
+    and labels of another block.
+    """
+    n = 2 * _descent._BLOCK + 77
+    rng = stream(0, "gradient-classifier", "data", 3)
+    X, y = rng.normal(size=(n, 3)), rng.integers(2, size=n).astype(np.float64)
+    records, w = kind.of(X), rng.normal(size=(3, 2) if kind is _Scored else 3)
+    derivative = _softmax_loss_derivative if kind is _Scored else squared_loss_derivative
+    whole = records.gradient_sum(derivative(records.scores(w), y), 0.7)
+    np.testing.assert_array_equal(records.total(w, y, derivative, 0.7), whole)
+
+
+def test_more_records_than_whole_numbers_add_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kills a limit that holds for each block alone."""
+    monkeypatch.setattr(exact, "_MOST_ROWS", 2 * _descent._BLOCK)
+    records = _Scored.of(np.ones((2 * _descent._BLOCK + 1, 1)))
+    with pytest.raises(ValueError, match="at most 4096 records"):
+        records.total(np.zeros((1, 2)), np.zeros(4097), _softmax_loss_derivative, 0.7)
 
 
 def test_one_score_in_a_matrix_is_one_score() -> None:
@@ -242,8 +265,8 @@ def test_weights_of_classes_multiply_derivatives() -> None:
     assert (model.sigma_, model.privacy_statement_) == (plain.sigma_, plain.privacy_statement_)
     found = [np.mean(one.predict(X[y == "c"]) == "c") for one in (plain, model)]
     assert found[1] > found[0] + 0.05
-    weights = np.array([0.5, 0.0])
-    slopes = gradient_classifier._weighted(weights)(np.zeros((2, 2)), np.array([0.0, 1.0]))
+    told_both = np.array([[0.0, 0.5], [1.0, 0.0]])  # place and weight
+    slopes = gradient_classifier._weighted_derivative(np.zeros((2, 2)), told_both)
     np.testing.assert_array_equal(slopes, [[-0.25, 0.25], [0.0, 0.0]])
 
 
@@ -252,8 +275,8 @@ def test_whatever_the_weights_no_record_moves_a_sum_by_more_than_the_clip() -> N
     rng = stream(0, "gradient-classifier", "data", 2)
     X, y = rng.normal(size=(60, 3)), rng.integers(3, size=60)
     for weight in (0.3, 1.0, 2.0):
-        derivative = gradient_classifier._weighted(np.full(60, weight))
-        slopes = derivative(10.0 * rng.normal(size=(60, 3)), y.astype(np.float64))
+        told = np.column_stack([y, np.full(60, weight)])
+        slopes = gradient_classifier._weighted_derivative(10.0 * rng.normal(size=(60, 3)), told)
         parts = [_Scored.of(X[k : k + 1]).gradient_sum(slopes[k : k + 1], 0.7) for k in range(60)]
         sizes = [sum(Fraction(float(x)) ** 2 for x in part.ravel()) for part in parts]
         assert max(sizes) <= Fraction(0.7) ** 2

@@ -199,6 +199,9 @@ class ByLabel:
     def __getitem__(self, rows: Any) -> Any:
         return pd.Series(self.values[rows[0] if isinstance(rows, tuple) else rows])
 
+    def to_numpy(self) -> np.ndarray:
+        return self.values
+
 
 class OldFrame:
     """A frame whose columns refuse plain slices."""

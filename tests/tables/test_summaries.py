@@ -28,7 +28,7 @@ from dplit.linear._moments import moment_sensitivity
 from dplit.mechanisms import gaussian_epsilon
 from dplit.sketching.sketches import SketchMap, sketch
 from dplit.streams import stream
-from dplit.tables import _files
+from dplit.tables import _files, grids
 from dplit.tables.fits import fit_summary
 from dplit.tables.grids import MomentGrid, Summary, SummaryFacts, merge_summaries
 from dplit.tables.reading import batches
@@ -658,3 +658,20 @@ def test_two_processes_and_a_worker_that_dies(cluster: Any, tmp_path: Path) -> N
     np.testing.assert_array_equal(read.gram, _of(_table(X, y), MODELS[0]).gram)
     with pytest.raises(RuntimeError, match="workers died, nothing is summarised"):
         _of(parts("always"), MODELS[0])
+
+
+@pytest.mark.parametrize("more", [{}, {"group": "who", "rows_each": 1}])
+def test_a_block_leaves_nothing_to_the_next(more: dict[str, Any]) -> None:
+    """A full block, a full one and a short one in one memory, against each in a memory of its own.
+
+    Kills records of one block that stand in another, and persons' records that are written over.
+    """
+    X, y = _data(2 * grids._BLOCK + 100)
+    table = {**dict(zip(NAMES, X.T, strict=True)), "y": y, "who": np.arange(len(y))}
+    cuts = [slice(at, at + grids._BLOCK) for at in range(0, len(y), grids._BLOCK)]
+    parts = [{name: column[cut] for name, column in table.items()} for cut in cuts]
+    facts = {"columns": NAMES, "target": "y", **more}
+    whole = summarise(table, MODELS[0], batch_rows=len(y), **facts)
+    alone = merge_summaries(summarise(part, MODELS[0], **facts) for part in parts)
+    np.testing.assert_array_equal(whole.gram, alone.gram)
+    assert (whole.count, whole.ends) == (alone.count, alone.ends)

@@ -24,7 +24,8 @@ def clip_rows(X: NDArray[Any], norm: float) -> NDArray[Any]:
     can round. Every row is first divided by a power of two near its largest entry, so that no
     finite row overflows, underflows, warns or loses its direction, and none takes another route.
     """
-    X, kind = np.ascontiguousarray(X), X.dtype.type  # rows of other layouts add in another order
+    # rows of another layout add in another order; few columns are faster one by one
+    X, kind = np.asarray(X, order="C" if X.shape[1] > 7 else "F"), X.dtype.type
     bound = kind(norm) * (1 - kind(X.shape[1] + 8) * np.finfo(X.dtype).eps)
     top = np.finfo(X.dtype).maxexp - 1
     largest = np.maximum(np.abs(X).max(axis=1, keepdims=True), kind(norm))

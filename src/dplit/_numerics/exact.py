@@ -50,6 +50,12 @@ def grid_values(y: NDArray[Any], bound: float, *, bits: int = GRAM_BITS) -> tupl
     return np.asarray(np.trunc(np.clip(y, -bound, bound) / step)), step
 
 
+def check_size(n_records: int) -> None:
+    """Refuse more records than 64-bit integers add in whole steps."""
+    if n_records > _MOST_ROWS:
+        raise ValueError(f"X must have at most {_MOST_ROWS} records")
+
+
 def exact_gram(A: Array, B: Array) -> Array:
     """``A^T B`` of whole numbers up to ``2^GRAM_BITS``, (n, p) and (n, q), without rounding.
 
@@ -58,8 +64,7 @@ def exact_gram(A: Array, B: Array) -> Array:
     """
     if len(A) <= _EXACT_ROWS:
         return np.asarray(A.T @ B)
-    if len(A) > _MOST_ROWS:
-        raise ValueError(f"X must have at most {_MOST_ROWS} records")
+    check_size(len(A))
     total = np.zeros((A.shape[1], *B.shape[1:]), np.int64)
     for start in range(0, len(A), _EXACT_ROWS):
         rows = slice(start, start + _EXACT_ROWS)

@@ -20,12 +20,16 @@ from dplit._checks import (
     quiet,
 )
 from dplit._numerics.clipping import clamp
-from dplit._numerics.exact import GRAM_BITS, exact_gram, gram_rounding, grid_rows
+from dplit._numerics.exact import GRAM_BITS, check_size, exact_gram, gram_rounding, grid_rows
 from dplit.mechanisms import gaussian_sigma
 from dplit.mechanisms._bits import check_source
 from dplit.mechanisms.values import Gaussian
 
 _Derivative = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
+
+#: Records with several scores whose gradients are added at a time: they stay in the second-level
+#: cache between their scores and their sum.
+_BLOCK = 1 << 11
 
 
 @dataclass(frozen=True)
@@ -110,6 +114,12 @@ class _Records(NamedTuple):
         whole[np.isnan(whole)] = 0.0
         return exact_gram(self.directions, whole) * (step * self.step)
 
+    def total(
+        self, w: NDArray[np.float64], labels: NDArray[Any], derivative: _Derivative, clip: float
+    ) -> NDArray[np.float64]:
+        """Sum of the clipped gradients of a model."""
+        return self.gradient_sum(derivative(self.scores(w), labels), clip)
+
 
 class _Scored(_Records):
     """Records with k scores each: the same bits in every order, as of those with one."""
@@ -119,14 +129,27 @@ class _Scored(_Records):
     def scores(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
         """Scores (n, k) by coefficients (d, k)."""
         unit = math.ldexp(1.0, math.frexp(float(np.linalg.norm(w)))[1] - 36)
-        exact = self.directions @ np.rint(w / unit)
-        return np.asarray((exact.T * (unit * self.step / self.inner) * self.lengths).T)
+        exact = np.ascontiguousarray((self.directions @ np.rint(w / unit)).T)  # class by class
+        return np.asarray((exact * (unit * self.step / self.inner) * self.lengths).T)
 
     def gradient_sum(self, slopes: NDArray[Any], clip: float) -> NDArray[np.float64]:
         """Sum of ``x slope^T``, each of Frobenius norm at most ``clip``, the product of two."""
         longer = np.nan_to_num(clamp(slopes), nan=0.0) * self.lengths[:, None]
         whole, step = grid_rows(longer, clip)
         return exact_gram(self.directions, whole) * (step * self.step)
+
+    def total(
+        self, w: NDArray[np.float64], labels: NDArray[Any], derivative: _Derivative, clip: float
+    ) -> NDArray[np.float64]:
+        """Sum of the clipped gradients of a model, block by block, in whole steps."""
+        check_size(len(labels))
+        step, whole = self.gradient_step(clip), np.zeros(w.shape, np.int64)
+        for at in range(0, len(labels), _BLOCK):
+            cut = slice(at, at + _BLOCK)
+            part = self._replace(directions=self.directions[cut], lengths=self.lengths[cut])
+            slopes = derivative(part.scores(w), labels[cut])
+            whole += (part.gradient_sum(slopes, clip) / step).astype(np.int64)
+        return np.asarray(whole * step)
 
 
 class Schedule(NamedTuple):
@@ -171,7 +194,7 @@ def descend(
     sigma = gaussian_sigma(epsilon=epsilon, delta=delta, sensitivity=moved * math.sqrt(steps))
     records = (_Records if n_scores is None else _Scored).of(rows)
     known = clamp(labels)
-    w, speed, total = np.zeros((3, *shape))
+    w, speed, sums = np.zeros((3, *shape))
     noisy = Gaussian(sigma).repeatedly(
         shape,
         steps=steps,
@@ -182,14 +205,14 @@ def descend(
     )
     for step in range(steps):
         with np.errstate(all="ignore"):  # a warning would tell of a record
-            slopes = derivative(records.scores(w), known)
-        released = noisy(records.gradient_sum(slopes, clip))
+            total = records.total(w, known, derivative, clip)
+        released = noisy(total)
         speed = momentum * speed - rate / n_records * released
         w = w + speed
         if radius < math.inf:
             w = w * (radius / max(radius, float(np.linalg.norm(w))))
-        total = total + (w if step >= steps // 2 else 0.0)
-    coef = total / (steps - steps // 2) if average else w
+        sums = sums + (w if step >= steps // 2 else 0.0)
+    coef = sums / (steps - steps // 2) if average else w
     return PrivateCoefficients(coef, epsilon, delta, neighboring, sigma)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -73,13 +72,11 @@ def _softmax_loss_derivative(scores: NDArray[Any], y: NDArray[Any]) -> NDArray[A
     return slopes
 
 
-def _weighted(
-    weights: NDArray[np.float64] | None,
-) -> Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]:
-    """Return the derivative of log-losses that are multiplied by weights (n,), if any."""
-    if weights is None:
-        return _softmax_loss_derivative
-    return lambda scores, y: weights[:, None] * _softmax_loss_derivative(scores, y)
+def _weighted_derivative(scores: NDArray[Any], told: NDArray[Any]) -> NDArray[Any]:
+    """Derivative of log-losses that are multiplied by weights: ``told`` (n, 2) has places of the
+    labels and weights.
+    """
+    return np.asarray(told[:, 1:] * _softmax_loss_derivative(scores, told[:, 0]))
 
 
 class NoisyGradientClassifier(
@@ -247,13 +244,14 @@ class NoisyGradientClassifier(
             unit = lifted(unit)
         k = len(self.classes_)
         spread = np.full(unit.shape[1], 0.5) if spread is None else spread
+        known = np.maximum(places, 0)
         fitted = descend(
             silenced(unit, places >= 0),
-            np.maximum(places, 0),
+            known if weights is None else np.column_stack([known, weights]),
             self._schedule(len(unit), k, spread),
             epsilon=self.epsilon,
             delta=self.delta,
-            derivative=_weighted(weights),
+            derivative=_softmax_loss_derivative if weights is None else _weighted_derivative,
             n_scores=k,
             rng=noise_source(self.random_state),
         )

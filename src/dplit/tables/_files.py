@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+import numpy as np
+
 #: Rows that are read at a time.
 BATCH_ROWS = 1 << 14
 
@@ -173,7 +175,7 @@ class Frame:
         told = [str(name) for name in (table if isinstance(table, Mapping) else table.columns)]
         _check_names(names, told)
         if hasattr(table, "iloc"):  # pandas, whose labels of rows and columns may be numbers
-            columns = {name: table.iloc[:, told.index(name)] for name in names}
+            columns = {name: _plain(table.iloc[:, told.index(name)]) for name in names}
         else:
             found = dict(zip(told, table.values(), strict=True))
             columns = {name: _arrow(found[name]) for name in names}
@@ -190,6 +192,11 @@ Part = RowGroup | Frame
 def _arrow(column: Any) -> Any:
     """Return a column of polars as one of pyarrow, and any other as it is."""
     return column.to_arrow() if hasattr(column, "to_arrow") else column
+
+
+def _plain(column: Any) -> Any:
+    """Return a column of pandas as NumPy holds it, whose slices cost less, if NumPy holds it."""
+    return column.to_numpy() if isinstance(column.dtype, np.dtype) else column
 
 
 def _slice(column: Any, low: int, high: int) -> Any:

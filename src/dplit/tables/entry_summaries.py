@@ -17,7 +17,7 @@ from dplit._numerics.exact import gram_rounding, grid_values
 from dplit.entries._moments import entry_variances, moment_epsilon, moment_mus, solve_moments
 from dplit.entries.moments import EntryMomentsRegressor
 from dplit.linear._moments import Moments
-from dplit.tables.grids import Summary
+from dplit.tables.grids import Summary, _Room
 
 #: A step of the grid, of entries and responses in [-1, 1].
 _STEP = grid_values(np.zeros(1), 1.0)[1]
@@ -50,8 +50,8 @@ class EntryGrid:
         """Return the box of the columns."""
         return check_box((np.array(self.low), np.array(self.high)), len(self.low))
 
-    def __call__(self, columns: Sequence[Array], labels: Array) -> Array:
-        """Return whole numbers (q, n): entries, ones, responses."""
+    def __call__(self, columns: Sequence[Array], labels: Array, room: _Room | None = None) -> Array:
+        """Return whole numbers (q, n): entries, ones, responses; ``room`` is not used."""
         units = self.box().unit(np.column_stack(columns))
         whole, _ = grid_values(np.column_stack([units, np.ones(len(units))]), 1.0)
         response = check_box(self.responses, 1).unit(labels[:, None])

@@ -96,7 +96,7 @@ def numbers(name: str, values: Any, fill: float | None = None, *, label: bool = 
     elif hasattr(values, "iloc"):  # pandas
         found = values.to_numpy(dtype=np.float64, na_value=np.nan)
     else:
-        found = as_numbers(f"column {name!r}", values).astype(np.float64)
+        found = as_numbers(f"column {name!r}", values)
     found = np.asarray(found, np.float64)
     if found.ndim != 1:
         raise ValueError(f"column {name!r} must have one axis, got {found.ndim}")
