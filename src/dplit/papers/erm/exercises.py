@@ -67,7 +67,7 @@ EXERCISES = {
             "Where has the slope of the loss gone? Step (c) has C in the place of 1.": (
                 lambda C, kappa, lam, m: kappa**2 / (lam * m)
             ),
-            "You have stopped before dividing by the size of the change: there is no root.": (
+            "There is no root: divide both sides by the size of the change.": (
                 lambda C, kappa, lam, m: np.sqrt(kappa**2 * C / (lam * m))
             ),
         },
@@ -83,7 +83,7 @@ EXERCISES = {
             "This is half of it, as in print: one value moves by 1 / (lam m).": (
                 lambda epsilon, lam, m, q: q / (2 * lam * m * epsilon)
             ),
-            "The root of q belongs to Gaussian noise and a delta; budgets without one add up.": (
+            "The root of q asks for a delta; budgets without one add up.": (
                 lambda epsilon, lam, m, q: np.sqrt(q) / (lam * m * epsilon)
             ),
             "This is the standard deviation; the scale is smaller by root two.": (
@@ -102,10 +102,8 @@ EXERCISES = {
             "You compare with zero, and everything was moved by the same number.": (
                 lambda shown: np.sum(shown[:-1] > 0)
             ),
-            "The mean of what is shown is not the number that was added, unless the ill and the "
-            "healthy cancel. The last place shows it.": (
-                lambda shown: np.sum(shown[:-1] > np.mean(shown))
-            ),
+            "The mean of what is shown is not the number that was added, unless the heights "
+            "cancel. The last place shows it.": (lambda shown: np.sum(shown[:-1] > np.mean(shown))),
             "These are the healthy: bumps of the ill point upwards.": (
                 lambda shown: np.sum(shown[:-1] < shown[-1])
             ),
