@@ -233,7 +233,7 @@ def recommend(
     name = min(names, key=lambda k: every[k])
     trivial, error = 1.0 + facts.snr, every[name]
     measure = "squared error of predictions over the law's own"
-    words = f"Of {len(names)} candidates at equal privacy, {_CANDIDATES[name]}"
+    words = f"Of {len(names)} candidates at one budget, {_CANDIDATES[name]}"
     asked = ""
     if publish == "coefficients" and told is None and every["gradients"] < error:
         asked = (

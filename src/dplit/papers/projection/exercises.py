@@ -89,8 +89,10 @@ EXERCISES = {
         right=_mixed_noise,
         arguments=_budget_and_rows,
         mistakes={
-            "That is enough for one row. Alice stands in every row, with a fresh factor: n' rows "
-            "need n' times the variance.": lambda epsilon, rows: 1 / math.sqrt(4**epsilon - 1),
+            "That is enough for one row. Alice stands in every row, with a fresh factor: by the "
+            "proof n' rows take n' times the variance.": lambda epsilon, rows: (
+                1 / math.sqrt(4**epsilon - 1)
+            ),
             "This is the variance; take the root.": lambda epsilon, rows: rows / (4**epsilon - 1),
             "Each row needs the root of n' times the deviation, not n' times.": (
                 lambda epsilon, rows: rows / math.sqrt(4**epsilon - 1)
