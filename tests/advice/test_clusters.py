@@ -63,7 +63,7 @@ def test_every_legal_question_is_answered(**facts: Any) -> None:
     assert advice.reason.endswith(".")
     if advice.estimator is None:
         assert error.mean == 1.0
-        assert "more than one centre" in advice.reason
+        assert "gain a twentieth of what k-means gains on one centre" in advice.reason
     else:
         assert error.mean <= USEFUL
         told = advice.estimator.get_params()
@@ -303,12 +303,12 @@ def test_none_is_said_where_no_method_finds_more_than_one_centre() -> None:
 
 #: What the reason calls each candidate, and what its estimator is set to for three clusters.
 WORDS: dict[str, tuple[str, dict[str, Any]]] = {
-    "sketch": (", a sketch loses", {"noise": "polydisc", "n_frequencies": 60}),
-    "sketch, short": ("a sketch of few frequencies loses", {"n_frequencies": 15}),
-    "lloyd, 1 step": ("one noisy Lloyd step loses", {"n_iter": 1, "n_candidates": None}),
-    "lloyd, 3 steps": ("three noisy Lloyd steps loses", {"n_iter": 3, "n_candidates": None}),
+    "sketch": (", a sketch: it", {"noise": "polydisc", "n_frequencies": 60}),
+    "sketch, short": ("a sketch of few frequencies: it", {"n_frequencies": 15}),
+    "lloyd, 1 step": ("one noisy Lloyd step: it", {"n_iter": 1, "n_candidates": None}),
+    "lloyd, 3 steps": ("three noisy Lloyd steps: it", {"n_iter": 3, "n_candidates": None}),
     "lloyd, wide": (
-        "three noisy Lloyd steps from many centres loses",
+        "three noisy Lloyd steps from many centres: it",
         {"n_iter": 3, "n_candidates": 24},
     ),
 }
@@ -339,8 +339,10 @@ def test_the_reason_says_what_a_wrong_guess_loses() -> None:
     for separation, words in ((18.0, "three times the separation"), (2.0, "a third of it")):
         found = errors_of(facts._replace(separation=separation))
         best = min(found[one] for one in OURS)
-        assert f"with {words} it loses {found[name]:.2g}, the best {best:.2g}" in told
-    assert len({part.split(" it loses ")[1] for part in told.split(";")[1:3]}) == 2
+        assert f"with {words} {found[name]:.2g}, and the best {best:.2g}" in told
+    heads = (" with three times the separation ", " with a third of it ")
+    parts = zip(told.split(";")[1:3], heads, strict=True)
+    assert len({part.removeprefix(head) for part, head in parts}) == 2
 
 
 def test_what_was_tried_is_what_the_archive_holds() -> None:
@@ -363,6 +365,8 @@ def test_advice_reads_as_text() -> None:
     assert "beyond" not in advice.reason
     assert "n, d beyond what was tried" in recommend(n=10**7, d=100, k=6, epsilon=1.0).reason
     assert "grid of noisy counts, which" in recommend(n=1000, d=2, k=6, epsilon=0.1).reason
+    refused = recommend(n=500, d=50, k=10, epsilon=0.1).reason
+    assert "No estimator is expected to gain a twentieth" in refused
     facts = ClusterFacts(3000, 10, 4, 6.0, 0.4)
     found = errors_of(facts)
     expected = recommend(n=3000, d=10, k=4, epsilon=0.4).expected.mean

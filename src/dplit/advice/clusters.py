@@ -100,8 +100,8 @@ def recommend(
     several hundredths where it loses one on the map. So let the public limits be tight.
 
     Of sketches and Lloyd's steps this picks the better, and a sketch where both are close, which
-    asks least of where the records lie. Where records stay in several places, or the number of
-    centres is open, only a sketch will do.
+    asks least of where the records lie. Of the two a sketch alone merges over several places in
+    one round, and is decoded for another number of centres without more budget.
 
     Examples
     --------
@@ -118,13 +118,15 @@ def recommend(
         "risk above that of k-means, over its gain on one centre, if round clusters fill the box"
     )
     if not error <= USEFUL:
-        reason = f"No estimator is expected to find more than one centre{others}{_outside(facts)}."
+        reason = "No estimator is expected to gain a twentieth of what k-means gains on one centre"
+        reason += f"{others}{_outside(facts)}."
         return Recommendation(None, reason, _TRIED, ExpectedError(measure, 1.0, 0.0, 1.0, 0.0))
-    reason = f"Of {len(_shipped(found))} candidates at equal privacy, {CANDIDATES[name]} loses "
-    reason += f"{error:.2g} of what k-means gains on one centre, the least or nearly so"
+    reason = f"Of {len(_shipped(found))} candidates at equal privacy, {CANDIDATES[name]}: it is "
+    reason += f"expected to lose {error:.2g} of what k-means gains on one centre, the least or "
+    reason += "nearly so"
     for factor, told in ((3.0, "three times the separation"), (1.0 / 3.0, "a third of it")):
         mine, best = _regret(facts, factor * facts.separation)
-        reason += f"; with {told} it loses {mine:.2g}, the best {best:.2g}"
+        reason += f"; with {told} {mine:.2g}, and the best {best:.2g}"
     spread = _SPREAD[0] + _SPREAD[1] * error
     expected = ExpectedError(measure, error, spread, 1.0, 0.0)
     reason += f"{_planned(name, facts)}{others}{_outside(facts)}."
@@ -154,7 +156,8 @@ def _others(found: dict[str, float], error: float) -> str:
     name = min(better, key=lambda one: better[one])
     if better[name] > min(error, 1.0) - 0.02:
         return ""
-    return f"; {CANDIDATES[name]}, which the package does not ship, loses {better[name]:.2g}"
+    told = f"; {CANDIDATES[name]}, which the package does not ship, is expected to lose "
+    return f"{told}{better[name]:.2g}"
 
 
 def _outside(facts: ClusterFacts) -> str:

@@ -735,8 +735,9 @@ class CompressiveKMeans(CenterEstimator, _FourierSketchEstimator):
         for separated clusters of small standard deviation s, resolves more and finds less: in many
         dimensions, or for small s, decoding then fails even without noise.
     noise : {"laplace", "gaussian", "polydisc", "cube"}, default="polydisc"
-        Law of the noise. All but "gaussian" are pure; "polydisc" has a quarter of the variance of
-        "laplace", and "cube" a sixth, which is for "quantized".
+        Law of the noise. All but "gaussian" are pure; with m frequencies "polydisc" has
+        ``(1 + 1 / m) (1 + 1 / (2 m)) / 4`` of the variance of "laplace", and "cube", which is for
+        "quantized", two thirds of that.
     neighboring : {"add_remove", "replace_one"}, default="add_remove"
     n_restarts : int, default=2
         Decodings of which the one of least cost is kept, at no cost of privacy.

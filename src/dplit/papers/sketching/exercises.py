@@ -61,7 +61,7 @@ EXERCISES = {
         right=_ratio,
         arguments=_setting,
         mistakes={
-            "That is Laplace noise; the polydisc has nearly a quarter of it.": (
+            "That is Laplace noise; of many waves the polydisc has nearly a quarter.": (
                 lambda m, n, epsilon, C0: 8 * C0 * m**2 / (n * epsilon) ** 2
             ),
             "A wave has two real numbers, each with a quarter of the mean square of R.": (
@@ -109,7 +109,7 @@ EXERCISES = {
             "A sine alone is ambiguous beyond a quarter turn; take both parts.": (
                 lambda seen, omega: np.arcsin(np.clip(seen.imag, -1, 1)) / omega
             ),
-            "Minus: the wave turns to the left as the record grows.": (
+            "No minus: the wave turns counterclockwise as the record grows.": (
                 lambda seen, omega: -np.angle(seen) / omega
             ),
         },
