@@ -186,7 +186,7 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[float]]:
 def archive(
     rows: Sequence[Mapping[str, Any]], outside: Sequence[Mapping[str, Any]], *, seed: int
 ) -> str:
-    """Return the archive as text, a line per row; of ``regret`` mean, maximum and number of rows."""
+    """Return the archive as text, a line per row; ``regret`` has means, maxima and counts."""
     outside = [
         {
             **row,
