@@ -30,20 +30,25 @@ def facts_of(row: Mapping[str, Any], delta: float) -> ClassifierFacts:
     return ClassifierFacts(n, d, margin, flips, epsilon, delta, RANKS[row["law"]])
 
 
+def was_run(row: Mapping[str, Any], delta: float, *, told: bool = True) -> bool:
+    """Whether what is advised in a row was run there; ``told`` the rank or not."""
+    facts = facts_of(row, delta)
+    return chosen(facts if told else facts._replace(rank=None)) in errors_at(row, delta)
+
+
 def regrets(
     rows: Sequence[Mapping[str, Any]], delta: float, limit: float = 0.0, *, told: bool = True
 ) -> Array:
-    """What the advice loses to the best estimator, over what can be gained over a coin, by row;
-    with a ``limit`` of the strength below which it would be the mean, ``told`` the rank or not.
+    """What the advice loses to the best estimator, over what can be gained over a coin, by row in
+    which the advice was run, and in no other; with a ``limit`` of the strength below which it would
+    be the mean, ``told`` the rank or not.
     """
     found = []
     for row in rows:
+        if not was_run(row, delta, told=told):
+            continue
         facts, errors = facts_of(row, delta), errors_at(row, delta)
-        if not told:
-            facts = facts._replace(rank=None)
-        name = chosen(facts, limit=limit)
-        if name == "projected" and name not in errors:
-            name = "mean, projected"
+        name = chosen(facts if told else facts._replace(rank=None), limit=limit)
         best = min(v for k, v in errors.items() if k != "prior")
         found.append((errors[name] - best) / (0.5 - facts.flips))
     return np.array(found)

@@ -186,7 +186,7 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[float]]:
 def archive(
     rows: Sequence[Mapping[str, Any]], outside: Sequence[Mapping[str, Any]], *, seed: int
 ) -> str:
-    """Return the archive as text, a line per row."""
+    """Return the archive as text, a line per row; ``regret`` has means, maxima and counts."""
     outside = [
         {
             **row,
@@ -205,7 +205,7 @@ def archive(
         "methods": {f"{delta:g}": names for delta, names in METHODS.items()},
         "learnt": [learn(rows, delta) for delta in METHODS],
         "regret": {
-            f"{delta:g}": _rounded((v.mean(), v.max()))
+            f"{delta:g}": [*_rounded((v.mean(), v.max())), len(v)]
             for delta in METHODS
             for v in (regrets(rows, delta),)
         },

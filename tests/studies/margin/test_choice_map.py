@@ -126,6 +126,31 @@ def test_what_is_lost_is_by_hand() -> None:
     )
 
 
+def test_a_place_where_the_advice_was_not_run_counts_for_nothing() -> None:
+    """Kills a noisy mean that stands for the advice, and an archive that does not say how many
+    places are left: 3,000 records, 2,000 columns and epsilon 10 have none without a delta.
+    """
+    row: Any = {"n": 3000, "d": 2000, "margin": 0.3, "flips": 0.0, "epsilon": 10.0, "law": "round"}
+    errors: list[Any] = [0.4, None, 0.1, None, None] + [0.4] * 8
+    run = row | {"n": 300, "epsilon": 1.0, "mean": [0.4, None, 0.1, 0.3, None] + [0.4] * 8}
+    assert margin_learnt.regrets([row | {"mean": errors}], 0.0).shape == (0,)
+    found = margin_learnt.regrets([row | {"mean": errors}, run], 0.0)
+    np.testing.assert_allclose(found, [(0.3 - 0.1) / 0.5])
+    assert margin_learnt.regrets([row | {"mean": errors}], 0.0, 1e9).shape == (0,)
+    left = {
+        (r["n"], r["d"], r["epsilon"])
+        for r in ARCHIVE["cells"]
+        if not margin_learnt.was_run(r, 0.0)
+    }
+    assert left == {(3000, 2000, 10.0)}
+    for delta, count in ((0.0, 192), (1e-6, 208)):
+        mean, most, told = ARCHIVE["regret"][f"{delta:g}"]
+        lost = margin_learnt.regrets(ARCHIVE["cells"], delta)
+        assert told == len(lost) == count
+        assert mean == pytest.approx(lost.mean(), rel=1e-4)
+        assert most == pytest.approx(lost.max(), rel=1e-4)
+
+
 def test_cases_have_unit_rows_and_test_on_records_that_do_not_train() -> None:
     """Kills halves that overlap, and a norm of a table that the records tell."""
     for case in margin_off_grid.OFF_GRID:
