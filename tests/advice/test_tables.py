@@ -41,6 +41,14 @@ def test_the_limit_is_where_the_choice_changes(kind: str, stated: dict[str, Any]
     assert ranked(n=above, epsilon=1.0, **stated) == ["additive", lines]
     text = str(recommend(n=above, epsilon=1.0, **stated))
     assert f"above {strong:g}" in " ".join(text.split())
+    for n in (below, above, 1000 * above):  # kills "is 7.9, below 7.9", and 8e+03 for 7,903
+        told = " ".join(str(recommend(n=n, epsilon=1.0, **stated)).split())
+        said = re.search(r"is ([\d.,]+), (below|above) ([\d.]+)", told)
+        assert said
+        assert float(said[3]) == strong
+        shown = float(said[1].replace(",", ""))
+        assert (shown < strong) == (said[2] == "below") == (n == below)
+        assert shown == pytest.approx(strength(n, 9, 1.0, 1e-6), rel=0.005)
     linear = recommend(n=below, epsilon=1.0, **stated).estimator
     shaped = recommend(n=2 * above, epsilon=1.0, **stated).estimator
     known = {m.name: m.estimator for m in MECHANISMS if m.task == stated["task"]}

@@ -390,7 +390,7 @@ def recommend(
     beyond = outside(facts._asdict() | {"strength": reach}, tried)
     nothing = error._replace(mean=error.trivial, spread=0.0)
     if expected is not None and _reach(facts) < (least := _BY_EXPECTED[expected].nothing):
-        reason = f"n / (noise sqrt(columns)) is {_reach(facts):.2g}, below {least:g}: a constant "
+        reason = f"n / (noise sqrt(columns)) is {_beside(facts, least)}: a constant "
         reason += f"did best where columns are expected to tell {expected}"
         return Recommendation(None, f"{reason}{beyond}.", tried, nothing)
     if expected is None and share < _USEFUL:
@@ -409,6 +409,13 @@ def _reason(facts: _Public, name: str) -> str:
     """Say by which number a mechanism was chosen."""
     if facts.delta == 0.0:
         return "without a delta objective perturbation of a linear model"
-    reach, limit = _reach(facts), _limit(facts)
-    side = "below" if reach < limit else "above"
-    return f"n / (noise sqrt(columns)) is {reach:.2g}, {side} {limit:g}: {_WORDS[name]}"
+    return f"n / (noise sqrt(columns)) is {_beside(facts, _limit(facts))}: {_WORDS[name]}"
+
+
+def _beside(facts: _Public, limit: float) -> str:
+    """Return the strength and its side of a limit, with as many digits as tell them apart."""
+    reach, digits = _reach(facts), 3
+    while digits < 17 and (float(f"{reach:.{digits}g}") < limit) != (reach < limit):
+        digits += 1
+    shown = f"{reach:.{digits}g}" if reach < 999.5 else f"{reach:,.0f}"
+    return f"{shown}, {'below' if reach < limit else 'above'} {limit:g}"

@@ -59,7 +59,7 @@ EXERCISES = {
             "From low to high there are k knots, but k - 1 steps between them.": (
                 lambda x, low, high, k, j: max(0.0, 1.0 - abs(k * (x - low) / (high - low) - j))
             ),
-            "Each number belongs to two hats, a part to each; you gave it to the nearest alone.": (
+            "Between two knots a number has a part of two hats; you gave it to the nearest one.": (
                 lambda x, low, high, k, j: float(round((k - 1) * (x - low) / (high - low)) == j)
             ),
             "A hat is 0 beyond the next knots, not negative.": (
@@ -78,7 +78,7 @@ EXERCISES = {
             "That is how long one contribution can be. The old one goes and a new one comes.": (
                 lambda d, clip: clip * np.sqrt(d)
             ),
-            "Lengths are roots of sums of squares: d columns make it the root of d longer.": (
+            "Lengths are roots of sums of squares: d columns make it sqrt(d) times as long.": (
                 lambda d, clip: 2 * clip * d
             ),
             "That is for rows that were divided by the root of d; these were not.": (
@@ -110,7 +110,7 @@ EXERCISES = {
         right=_best,
         arguments=_table,
         mistakes={
-            "K hats have K - 1 gaps between them, and the gap is what enters the bend.": (
+            "K hats have K - 1 gaps between them, and the gap is what enters the bound.": (
                 lambda M, n, s: _least(M / 8 / _HATS**2 + s * _HATS / n)
             ),
             "A gap enters squared: twice as many leave a quarter.": (
