@@ -47,7 +47,9 @@ def grid_rows(X: NDArray[Any], norm: float, *, bits: int = GRAM_BITS) -> tuple[A
 def grid_values(y: NDArray[Any], bound: float, *, bits: int = GRAM_BITS) -> tuple[Array, float]:
     """Clip numbers to ``[-bound, bound]`` and round them towards zero: whole numbers of steps."""
     step = _step(bound, bits)
-    return np.asarray(np.trunc(np.clip(y, -bound, bound) / step)), step
+    steps = np.asarray(np.clip(y, -bound, bound))
+    steps = np.divide(steps, step, out=steps)
+    return np.trunc(steps, out=steps), step
 
 
 def check_size(n_records: int) -> None:

@@ -160,8 +160,10 @@ class MomentGrid:
             unit = np.hstack([unit, np.ones((len(unit), ones))]) / root
             out[:-1, long] = grid_rows(unit, 1.0)[0].T
         middle, half = self.low / 2 + self.high / 2, self.high / 2 - self.low / 2
-        inside = np.clip(labels, middle - half, middle + half)
-        out[-1] = grid_values(np.clip((inside - middle) / half, -1.0, 1.0), 1.0)[0]
+        inside = np.clip(labels, middle - half, middle + half, out=out[-1])
+        inside -= middle
+        inside /= half
+        out[-1] = grid_values(inside, 1.0)[0]
         return out
 
 
