@@ -204,8 +204,10 @@ def test_old_addresses_of_claims_lead_to_the_supplement(opened: Any) -> None:
         page.goto("about:blank")
         folder = (SITE / "book" / "chapters").as_uri()
         page.goto(f"{folder}/{slug}.html#{identifier.lower()}", wait_until="commit")
-        page.wait_for_url(f"{folder}/{record}.html#{identifier.lower()}", timeout=20_000)
-        page.wait_for_selector(f'[id="{identifier.lower()}"]', state="attached", timeout=20_000)
+        target = f"{folder}/{record}.html#{identifier.lower()}"
+        page.wait_for_url(target, timeout=20_000, wait_until="commit")
+        there = (SITE / "book" / "chapters" / f"{record}.html").read_text(encoding="utf-8")
+        assert f'id="{identifier.lower()}"' in there
     page.close()
 
 
