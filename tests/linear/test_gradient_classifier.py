@@ -133,6 +133,18 @@ def test_more_records_than_whole_numbers_add_are_refused(monkeypatch: pytest.Mon
         records.total(np.zeros((1, 2)), np.zeros(4097), _softmax_loss_derivative, 0.7)
 
 
+def test_probabilities_of_a_record_do_not_depend_on_its_block() -> None:
+    """Alone, in pairs and among all, by rows and by columns; kills a sum over an axis, which adds
+    eight numbers of a lone row in another order.
+    """
+    scores = 3.0 * stream(0, "gradient-classifier", "data", 4).normal(size=(400, 9))
+    whole = softmax(scores)
+    for order in ("C", "F"):
+        for size in (1, 2, 400):
+            parts = [scores[k : k + size].copy(order) for k in range(0, 400, size)]
+            np.testing.assert_array_equal(np.vstack([softmax(part) for part in parts]), whole)
+
+
 def test_one_score_in_a_matrix_is_one_score() -> None:
     """A descent with k = 1 is the descent with coefficients (d,), to the grid's step."""
     X, _ = _data(500)

@@ -52,7 +52,8 @@ def softmax(scores: NDArray[Any]) -> NDArray[np.float64]:
            [1. , 0. ]])
     """
     powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+    # class by class: a sum over an axis adds in an order that follows layout and number of rows
+    return np.asarray(powers / sum(powers.T)[:, None])
 
 
 def _softmax_loss_derivative(scores: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
