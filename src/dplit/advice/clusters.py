@@ -101,7 +101,7 @@ def recommend(
 
     Of sketches and Lloyd's steps this picks the better, and a sketch where both are close, which
     asks least of where the records lie. Of the two a sketch alone merges over several places in
-    one round, and is decoded for another number of centres without more budget.
+    one round.
 
     Examples
     --------
