@@ -121,7 +121,7 @@ def recommend(
         reason = "No estimator is expected to gain a twentieth of what k-means gains on one centre"
         reason += f"{others}{_outside(facts)}."
         return Recommendation(None, reason, _TRIED, ExpectedError(measure, 1.0, 0.0, 1.0, 0.0))
-    reason = f"Of {len(_shipped(found))} candidates at equal privacy, {CANDIDATES[name]}: it is "
+    reason = f"Of {len(_shipped(found))} candidates at one budget, {CANDIDATES[name]}: it is "
     reason += f"expected to lose {error:.2g} of what k-means gains on one centre, the least or "
     reason += "nearly so"
     for factor, told in ((3.0, "three times the separation"), (1.0 / 3.0, "a third of it")):

@@ -96,7 +96,7 @@ def recommend(
     facts = _checked(FunctionFacts(n, d, loss, epsilon, delta, n_questions, shape, signal))
     names = _by_error(facts)
     first = expected_error(names[0], facts)
-    rivals = f"{len(names)} candidates at equal privacy"
+    rivals = f"{len(names)} candidates at one budget"
     if not ranking(facts):
         reason = f"None of {rivals} is expected to beat a constant worth telling"
         reason += f": the nearest, {CANDIDATES[names[0]]}, would err {first.mean:.3g}"

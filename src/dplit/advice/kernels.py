@@ -131,7 +131,7 @@ def recommend(
     first, second = ranking(facts)[:2]
     explained, beyond = gain(first, facts), outside(facts._asdict(), _TRIED)
     measure = "squared error of predictions over the variance of the target"
-    words = f"Of {len(CANDIDATES)} candidates at equal privacy, {CANDIDATES[first]}"
+    words = f"Of {len(CANDIDATES)} candidates at one budget, {CANDIDATES[first]}"
     if explained < USEFUL:
         reason = f"{words} would explain most, {explained:.2g} of the target: not worth a release"
         reason += _others(facts)
