@@ -229,6 +229,27 @@ LOGISTIC: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.parametrize("whole", [False, True])
+def test_columns_that_say_nothing_of_what_was_stated_are_told(tmp_path: Path, whole: bool) -> None:
+    """Decimal commas, other names of categories: predicted in silence they were the middle."""
+    m = next(one for one in READERS if one.task == "regression")
+    model = load_model(released(tmp_path / "here", m, table(tmp_path / "t.csv", 60), 1))
+    rows = {"age": ["30,5", None], "sex": ["1", "2"], "bmi": ["20", "x"], "ill": ["no", ""]}
+    given: Any = (
+        rows
+        if whole
+        else [dict(zip(rows, row, strict=True)) for row in zip(*rows.values(), strict=True)]
+    )
+    with pytest.warns(UserWarning, match="columns that count as missing") as told:
+        found = model.predict(given)
+    (text,) = [str(one.message) for one in told]
+    assert "age is stated to hold numbers" in text
+    assert "sex is stated to hold 'f', 'm'" in text
+    assert not re.search("bmi|ill|30,5", text)
+    middle = {"age": [None] * 2, "sex": ["f"] * 2, "bmi": ["20", None], "ill": ["no", ""]}
+    assert found.tolist() == model.predict(middle).tolist()
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning")  # so few records drown in the noise
 @pytest.mark.parametrize("m", CLASSIFIERS, ids=lambda m: m.name)
 def test_a_released_classifier_has_scores_and_a_threshold(

@@ -18,9 +18,10 @@ import os
 import re
 import sys
 import unicodedata
+import warnings
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date, timedelta
 from decimal import Decimal
@@ -33,7 +34,7 @@ from numpy.typing import NDArray
 
 from dplit._checks import as_number
 from dplit._entries import is_missing
-from dplit.tables._chunks import TableError, named
+from dplit.tables._chunks import Chunk, TableError, named
 from dplit.tables._contributions import Contributions
 from dplit.tables._csv_files import is_number
 from dplit.tables._sources import opened
@@ -697,8 +698,7 @@ def header_of(file: Any, *, separator: str | None = None) -> list[str]:
 class _Agreement:
     """Which columns agree with what is stated about them, in at least one record."""
 
-    def __init__(self, facts: TableFacts):
-        used = [*facts.columns, *([facts.target] if facts.target else [])]
+    def __init__(self, facts: TableFacts, used: Sequence[str]):
         self.facts, self.strange = facts, dict.fromkeys(used, False)
         self._odd = dict.fromkeys(used, 0)
 
@@ -718,6 +718,18 @@ class _Agreement:
 
     def check(self) -> None:
         """Refuse columns that say something and never what is stated."""
+        if told := self.faults():
+            lines = "\n  ".join(f"{one}, and no record does" for one in told)
+            raise TableError(f"what is stated agrees with no record at all:\n  {lines}")
+
+    def warn(self) -> None:
+        """Warn of such columns where rows are only read: each cell counts as a missing one."""
+        if told := self.faults():
+            lines = "\n  ".join(f"{one}, and none of these rows does" for one in told)
+            warnings.warn(f"columns that count as missing:\n  {lines}", stacklevel=2)
+
+    def faults(self) -> list[str]:
+        """Say of each column that holds something, and never what is stated, what was stated."""
         told = []
         for column in [c for c, something in self.strange.items() if something]:
             stated = self.facts.categories.get(column)
@@ -729,10 +741,8 @@ class _Agreement:
                 if stated is None
                 else f"is stated to hold {', '.join(map(repr, stated))}"
             )
-            told.append(f"{column} {rule}, and no record does")
-        if told:
-            lines = "\n  ".join(told)
-            raise TableError(f"what is stated agrees with no record at all:\n  {lines}")
+            told.append(f"{column} {rule}")
+        return told
 
 
 def load_problem(
@@ -790,16 +800,38 @@ def load_problem(
 def read_rows(file: Any, facts: TableFacts, *, separator: str | None = None) -> Array:
     """Return the encoded rows of a file or table, whose target need not be there.
 
+    As :func:`encoded_rows`, chunk by chunk.
+
     >>> facts = state_facts(["age", "cost"], target="cost", bounds={"age": (0, 99), "cost": (0, 9)})
     >>> read_rows({"age": [99.0, 0.0]}, facts)  # without the target
     array([[ 1.],
            [-1.]])
     """
-    numbers = array("d")
     with opened(file, _CHUNK, separator) as (header, chunks):
         check_columns_there(header, facts.columns)
-        for columns in chunks:
-            numbers.frombytes(facts.encode(columns).tobytes())
+        return encoded_rows(chunks, facts)
+
+
+def encoded_rows(chunks: Iterable[Chunk], facts: TableFacts) -> Array:
+    """Return rows, given by column and some at a time, as an array (n, d) in the box.
+
+    Warns
+    -----
+    UserWarning
+        If a column holds something, and in none of these rows what is stated of it: decimals that
+        are written otherwise, say, or other names of the categories. It names the column and what
+        was stated, and no cell.
+
+    >>> facts = state_facts(["age", "cost"], target="cost", bounds={"age": (0, 99), "cost": (0, 9)})
+    >>> encoded_rows([{"age": [99.0]}, {"age": [0.0, "?"]}], facts)[:, 0]
+    array([ 1., -1.,  0.])
+    """
+    numbers, agreement = array("d"), _Agreement(facts, facts.columns)
+    for columns in chunks:
+        raw = {column: facts._raw(column, columns[column]) for column in facts.columns}
+        agreement.see(columns, raw)
+        numbers.frombytes(facts._encoded(raw).tobytes())
+    agreement.warn()
     return np.frombuffer(numbers).reshape(-1, len(facts.box[0]))
 
 
@@ -834,8 +866,8 @@ def _loaded(
     the share of cells of each column that are not as is stated.
     """
     shown = sys.stderr.isatty() if progress is None else progress
-    agreement, width = _Agreement(facts), len(facts.box[0])
     used = [*facts.columns, *([facts.target] if facts.target else [])]
+    agreement, width = _Agreement(facts, used), len(facts.box[0])
     numbers, labels, read = array("d"), array("d"), array("d")
     people = Contributions()
     with opened(file, _CHUNK, separator) as (header, chunks):

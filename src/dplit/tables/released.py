@@ -20,7 +20,7 @@ from dplit.margins.feature_maps import DirectFeatures
 from dplit.mechanisms._draws import passing
 from dplit.tables._chunks import named
 from dplit.tables._pictures import draw_shapes
-from dplit.tables.facts import TableFacts, check_columns_there, read_rows
+from dplit.tables.facts import TableFacts, check_columns_there, encoded_rows, read_rows
 from dplit.tables.mechanisms import mechanism
 
 _FORMAT = "dplit model 2"
@@ -122,6 +122,7 @@ class ReleasedModel:
 
         Values are read as those of the table were: clipped, filled, unknown categories as the first
         one. A row that lacks a column is refused by the name of the column; a cell may be missing.
+        Of a column that holds something, and in no row what was stated of it, a warning tells.
 
         Parameters
         ----------
@@ -239,7 +240,7 @@ class ReleasedModel:
         for row in held:
             check_columns_there(list(row), self.facts.columns)
         columns = {c: [row[c] for row in held] for c in self.facts.columns}
-        return self.facts.encode(columns)
+        return encoded_rows([columns], self.facts)
 
     def _checked(self, threshold: float | None) -> float | None:
         """Return a threshold that the model can have; it is refused before a row is read."""
