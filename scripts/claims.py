@@ -208,11 +208,9 @@ def _named(layout: Layout, slug: str) -> tuple[set[str], dict[str, int], list[st
     trees = []
     for first, _, code in code_cells(where.read_text(encoding="utf-8")):
         try:
-            tree = ast.parse(code)
+            trees.append(ast.parse("\n" * (first - 1) + code))
         except SyntaxError as error:
-            line = first - 1 + (error.lineno or 1)
-            raise BuildError(f"{layout.name(where)}:{line}: {error.msg}") from error
-        trees.append(ast.increment_lineno(tree, first - 1))
+            raise BuildError(f"{layout.name(where)}:{error.lineno}: {error.msg}") from error
     nodes = [node for tree in trees for node in ast.walk(tree)]
     strings, called, ours = set(), dict[str, int](), dict[str, str]()
     taken = dict[str, int]()

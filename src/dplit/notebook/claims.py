@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import norm, t
+from scipy.special import ndtr, ndtri, stdtrit
 
 from dplit.notebook.badges import _badge_html, _data_in_words
 from dplit.notebook.datasets.needs import missing_data
@@ -25,7 +25,7 @@ from dplit.notebook.datasets.needs import missing_data
 MIMETYPE = "application/vnd.dplit.claim+json"
 
 #: Two-sided false-alarm probability of one statistical check; its normal quantile is 4.
-_FALSE_ALARM = float(2 * norm.sf(4.0))
+_FALSE_ALARM = float(2 * ndtr(-4.0))
 
 _POWER = 0.9
 
@@ -49,7 +49,7 @@ def _yaml_file(slug: str, name: str) -> Any:
         raise ImportError("reading the claims needs PyYAML: pip install 'dplit[book]'") from error
     path = resources.files("dplit.papers").joinpath(slug, name)
     with path.open(encoding="utf8") as file:  # whose name a fault tells
-        return yaml.safe_load(file)
+        return yaml.load(file, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
 def slugs() -> list[str]:
@@ -175,8 +175,8 @@ def _quantiles(size: int, df: int | None) -> tuple[float, float]:
     """Quantile at which ``size`` two-sided comparisons keep the false alarm of one, and power's."""
     tail = _FALSE_ALARM / (2 * size)
     if df is None:
-        return float(norm.isf(tail)), float(norm.ppf(_POWER))
-    return float(t.isf(tail, df)), float(t.ppf(_POWER, df))
+        return -float(ndtri(tail)), float(ndtri(_POWER))
+    return -float(stdtrit(df, tail)), float(stdtrit(df, _POWER))
 
 
 class Claim:
