@@ -229,6 +229,7 @@ def test_models_with_pairs_are_functions_of_their_releases(delta: float) -> None
         assert replay(_classifier(**asked), (X, labels[0]), (other, labels[1])) == ()
 
 
+@pytest.mark.weekly
 def test_bands_of_maps_are_the_noise_of_independent_columns() -> None:
     """As for shapes: 200 fits without a signal; a mean square of 200 deviates by 0.1 of itself.
 

@@ -34,7 +34,7 @@ def test_composition_without_sampling_is_the_exact_gaussian(
     [
         {"sigma": 0.01},
         {"sigma": 0.01, "steps": 50},
-        {"sigma": 0.01, "sampling_rate": 0.5},
+        pytest.param({"sigma": 0.01, "sampling_rate": 0.5}, marks=pytest.mark.weekly),
         {"sigma": 1e-3, "sampling_rate": 0.1, "steps": 9},
     ],
 )

@@ -269,7 +269,12 @@ def test_a_failing_cell_keeps_the_last_good_pages(toy: Any) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("glue_numbers(", "import sys; print(1, file=sys.stderr)\nglue_numbers(", "stderr"),
+        pytest.param(
+            "glue_numbers(",
+            "import sys; print(1, file=sys.stderr)\nglue_numbers(",
+            "stderr",
+            marks=pytest.mark.weekly,
+        ),
         ("(alp-thm1)=\n", "", "undefined label: 'alp-thm1'"),
     ],
     ids=["normalising", "rendering"],

@@ -162,6 +162,7 @@ def test_the_default_intercept_follows_public_numbers():
         np.testing.assert_array_equal(default.coef_, given.coef_)
 
 
+@pytest.mark.weekly
 @pytest.mark.claim("margin-beyond-audit-learners")
 def test_audit_through_the_estimator():
     """1,500 fits of 32 canaries at epsilon = 1: level .237 claimed, half the noise must be seen.

@@ -149,6 +149,7 @@ def _step(model):
     return plan_descent((2, 2), Ball(1.0, 1e6, 1.0), mu=mu, n_steps=1, solver="accelerated").step
 
 
+@pytest.mark.weekly
 @pytest.mark.claim("margin-alg3")
 def test_threshold_audit_catches_halved_noise():
     """One step shows all that is drawn.

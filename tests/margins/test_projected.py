@@ -186,6 +186,7 @@ def test_noise_has_its_law() -> None:
     assert kstest(found, "gamma", args=(3.0, 0.0, 1.0 / model.noise_)).pvalue > 1e-5
 
 
+@pytest.mark.weekly
 @pytest.mark.parametrize("factor", [1.0, 2.0])
 def test_an_audit_finds_no_more_than_epsilon_and_half_the_noise(factor: float) -> None:
     """A record turned round and one column of three kept: a line of noise, on which the score above

@@ -31,6 +31,12 @@ from scripts.layout import Layout
 ROOT = Path(__file__).resolve().parents[2]
 LAYOUT = Layout(ROOT)
 SLUGS = LAYOUT.names()
+#: Two notebooks in each run, and all once a week: jupytext reads and writes all of them alike.
+OFTEN = ("projection", "projection_supplement")
+ASKED = [
+    slug if slug in OFTEN else pytest.param(slug, marks=pytest.mark.weekly)
+    for slug in LAYOUT.names()
+]
 OUTPUT = "printed by a run in JupyterLab"
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 LANGUAGE = {
@@ -195,7 +201,7 @@ def as_lab_saves(notebook: Any) -> Any:
     return run
 
 
-@pytest.mark.parametrize("slug", SLUGS)
+@pytest.mark.parametrize("slug", ASKED)
 def test_jupyterlab_folds_what_the_page_folds_whichever_file_is_newer(slug: str, lab: Lab) -> None:
     """Kills the header without its filter: nothing is folded, and the newer .ipynb is refused."""
     source, pair = (lab.layout.notebooks / f"{slug}{end}" for end in (".md", ".ipynb"))
@@ -234,7 +240,7 @@ def test_a_newer_pair_that_says_something_else_is_refused(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("end", [".ipynb", ".md"])
-@pytest.mark.parametrize("slug", SLUGS)
+@pytest.mark.parametrize("slug", ASKED)
 def test_run_all_and_save_changes_no_file(slug: str, end: str, lab: Lab) -> None:
     """Kills a save that writes outputs, the kernel's name, jupytext's version or another spelling.
 
@@ -257,7 +263,7 @@ def changed_lines(diff: str) -> tuple[list[str], list[str]]:
     return [x[1:] for x in said if x[0] == "+"], [x[1:] for x in said if x[0] == "-"]
 
 
-@pytest.mark.parametrize("slug", SLUGS)
+@pytest.mark.parametrize("slug", ASKED)
 def test_an_edit_arrives_in_both_files_and_nothing_else_does(slug: str, lab: Lab) -> None:
     """Lines are typed into two cells, one cell is new, the last one goes; no other line moves."""
     source, pair = (lab.layout.notebooks / f"{slug}{end}" for end in (".md", ".ipynb"))

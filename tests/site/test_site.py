@@ -52,12 +52,19 @@ def template(page: str) -> str:
     return "a lesson" if taught else folder.partition("/dplit")[0]
 
 
-#: The first page of each template, and each chapter as a phone shows it, where room is least.
-FIRST = {template(page): page for page in reversed(LOOKED_AT)}
-OFTEN = {(page, width) for page in FIRST.values() for width in site_check.WIDTHS}
-OFTEN |= {(page, 360) for page in LOOKED_AT if page.startswith("book/chapters/")}
+#: The largest page of each template is looked at in each run, all are once a week.
+LARGE = {
+    template(page): page for page in sorted(LOOKED_AT, key=lambda p: (SITE / p).stat().st_size)
+}
+
+
+def weekly(page: str) -> Any:
+    """Return the marks of what is asked of a page."""
+    return () if page in LARGE.values() else pytest.mark.weekly
+
+
 LOOKS = [
-    pytest.param(page, width, marks=() if (page, width) in OFTEN else pytest.mark.weekly)
+    pytest.param(page, width, marks=weekly(page))
     for page in LOOKED_AT
     for width in site_check.WIDTHS
 ]
@@ -78,11 +85,13 @@ def test_no_figure_cuts_its_labels(opened: Any) -> None:
     assert {name: labels for name, labels in cut.items() if labels} == {}
 
 
-CHAPTERS = [Path(page).stem for page in PAGES if page.startswith("book/chapters/")]
+CHAPTER_PAGES = [page for page in PAGES if page.startswith("book/chapters/")]
+CHAPTERS = [Path(page).stem for page in CHAPTER_PAGES]
+OFTEN = [pytest.param(Path(page).stem, marks=weekly(page)) for page in CHAPTER_PAGES]
 
 
 @needs_browser
-@pytest.mark.parametrize("slug", CHAPTERS)
+@pytest.mark.parametrize("slug", OFTEN)
 def test_figures_are_legible_on_a_phone_and_move_in_their_own_boxes(opened: Any, slug: str) -> None:
     """Kills a figure that is shrunk to the screen: its smallest type, 8 points, has 9 pixels."""
     page = opened.new_page(viewport={"width": 360, "height": 800})
@@ -100,15 +109,16 @@ def test_figures_are_legible_on_a_phone_and_move_in_their_own_boxes(opened: Any,
 
 #: Places far below the tops of long pages.
 ANCHORS = [
-    "sketching_supplement.html#sketch-lem15",
-    "random_features_supplement.html#dprf-lem9",
     "erm_supplement.html#erm-beyond-gp",
-    "projection_supplement.html#proj-cor1",
+    pytest.param("sketching_supplement.html#sketch-lem15", marks=pytest.mark.weekly),
+    pytest.param("random_features_supplement.html#dprf-lem9", marks=pytest.mark.weekly),
+    pytest.param("projection_supplement.html#proj-cor1", marks=pytest.mark.weekly),
 ]
+TOPS = [pytest.param(f"{Path(p).stem}.html", marks=weekly(p)) for p in CHAPTER_PAGES]
 
 
 @needs_browser
-@pytest.mark.parametrize("place", [*(f"{slug}.html" for slug in CHAPTERS), *ANCHORS])
+@pytest.mark.parametrize("place", [*TOPS, *ANCHORS])
 def test_little_moves_while_formulas_are_set(opened: Any, place: str) -> None:
     """Kills a page whose formulas push each other about: a tenth is what readers do not notice.
 
@@ -118,7 +128,11 @@ def test_little_moves_while_formulas_are_set(opened: Any, place: str) -> None:
     assert site_check.shift(opened, f"{chapters}/{place}") <= (0.2 if "#" in place else 0.1)
 
 
-@pytest.mark.parametrize("page", [*PAGES, "index.html"])
+LINKED = [*(p for p in PAGES if p in KINDS or not p.startswith("_modules/")), "index.html"]
+SHOWN = [pytest.param(p, marks=pytest.mark.weekly) for p in PAGES if p not in LINKED]
+
+
+@pytest.mark.parametrize("page", [*LINKED, *SHOWN])
 def test_links_and_anchors_resolve(page: str) -> None:
     assert site_check.broken_links(SITE / page, SITE) == []
 

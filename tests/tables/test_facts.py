@@ -213,7 +213,7 @@ def as_parquet(path: Path) -> Path:
     [
         (as_csv, "sufficient_statistics", 0.01),
         (as_parquet, "sufficient_statistics", 0.01),
-        (as_parquet, "kernel_machine", 0.4),
+        pytest.param(as_parquet, "kernel_machine", 0.4, marks=pytest.mark.weekly),
         pytest.param(as_parquet, "random_features", 0.4, marks=pytest.mark.weekly),
     ],
 )

@@ -235,6 +235,7 @@ def test_tables_are_as_they_are_said_to_be() -> None:
     assert explained == pytest.approx(0.1, abs=0.04)
 
 
+@pytest.mark.weekly
 def test_an_archived_row_can_be_measured_again() -> None:
     """Within eight times the spread of twelve more draws: kills an archive of other estimators or
     units, whose scores are farther. False alarm 1e-4, if scores are normal.

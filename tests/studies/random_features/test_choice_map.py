@@ -139,6 +139,7 @@ def test_errors_of_clipped_and_shaped_fits_and_of_perturbed_objectives() -> None
     assert told == [pytest.approx(min(x), rel=1e-8) for x in (clipped, shaped, objective)]
 
 
+@pytest.mark.weekly
 def test_the_archive_is_what_the_map_computes() -> None:
     """One law of it and one table again: kills another budget, width, norm, noise or unit.
 
