@@ -74,7 +74,7 @@ mutate: environment ## break every claimed function, or NAME=arithmetic: tests m
 lint: environment ## ruff and mypy
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy --strict src
 
-report: environment ## print sizes of the code, measures of the texts; nothing fails by them
+report: environment ## print sizes of the code; nothing fails by them
 	@$(RUN) report
 
 # a part that fails stops none of the others

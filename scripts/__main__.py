@@ -30,7 +30,7 @@ def parser() -> argparse.ArgumentParser:
     again.add_argument("folder", help="empty, or a clone; without a name one that is removed")
     commands.add_parser("lock", help="compare what is installed with the lock")
     commands.add_parser("claims", help="check the registry of claims alone, in seconds")
-    commands.add_parser("report", help="print sizes and measures; nothing fails by them")
+    commands.add_parser("report", help="print sizes; nothing fails by them")
     commands.add_parser("sync", help="write every .ipynb from its .md")
     chapter = commands.add_parser("chapter", help="run one chapter beside the book")
     chapter.add_argument("name")

@@ -1,16 +1,14 @@
-"""What `make report` prints: sizes of code and tests, what a newcomer meets, measures of texts.
+"""What `make report` prints: sizes of code and tests, and what a newcomer meets.
 
-They are a mirror. No build and no test fails by a number here: whether a module is about one thing,
-and whether a text teaches, a reader judges.
+They are a mirror. No build and no test fails by a number here: whether a module is about one thing
+a reader judges.
 """
 
 from __future__ import annotations
 
 import ast
-import json
 import re
-import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +17,6 @@ from scripts.reference import public_names
 
 #: How many of the longest are named.
 FIRST = 10
-FOLDS = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
-#: What a sentence does, by the words that it does it with.
-WORDS = {
-    "examples": r"for example|for instance|e\.g\.|suppose|imagine|consider|let's|let us|say,",
-    "reasons": r"because|therefore|so that|which means|in other words|that is why|the reason|"
-    r"intuitively|intuition|notice|recall|remember",
-    "address": r"we|you|us|our|your|let's",
-}
-#: A reader is asked to guess before the next cell answers.
-PREDICTION = re.compile(r"(?i)\bguess\b|before you (?:read|run|look)|which of them passes\?")
 
 
 def counted(source: str) -> tuple[set[int], set[int]]:
@@ -112,54 +100,6 @@ def concepts(layout: Layout) -> dict[str, int]:
     }
 
 
-def prose(text: str) -> str:
-    """Return what is open of a page's text: formulas are one word each, roles their words."""
-    text = re.sub(r"(?ms)^(`{3,}|:{3,})\{dropdown\}.*?^\1\s*$", "", text)
-    text = re.sub(r"(?s)\$\$.*?\$\$", " FORMULA. ", text)
-    text = re.sub(r"\{\w+(?::\w+)?\}`([^`<]*)(?:<[^>]*>)?`", r"\1", text)
-    text = re.sub(r"(?s)`{3,}.*?`{3,}", "", text)
-    text = re.sub(r"\$[^$]*\$", " M ", text)
-    return re.sub(r"(?m)^\s*\|.*$|^#+.*$|^\(.*\)=\s*$|^:.*$|<[^>]+>", "", text)
-
-
-def measures(cells: Sequence[Any]) -> dict[str, float]:
-    """Return the measures of a notebook's text and code."""
-    read, folds = [], []
-    for cell in cells:
-        tags = set(cell["metadata"].get("tags", []))
-        if cell["cell_type"] == "code" and "parameters" not in tags:
-            kept = (line.strip() for line in "".join(cell["source"]).split("\n"))
-            count = sum(bool(line) and not line.startswith("#") for line in kept)
-            (folds if tags & FOLDS else read).append(count)
-    sources = {
-        kind: "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == kind)
-        for kind in ("markdown", "code")
-    }
-    text = prose(sources["markdown"])
-    words = re.findall(r"[A-Za-z]{2,}", text)
-    lengths = [len(re.findall(r"\w+", s)) for s in re.split(r"(?<=[.!?])\s+", text)]
-    per = 1000 / max(len(words), 1)
-    return {
-        "words": len(words),
-        "words a sentence": statistics.mean([n for n in lengths if n > 3] or [0]),
-        "formulas per 100 words": per / 10 * len(re.findall(r"\bM\b|FORMULA", text)),
-        **{
-            f"{name} per 1000 words": per * len(re.findall(rf"(?i)\b(?:{pattern})\b", text))
-            for name, pattern in WORDS.items()
-        },
-        "predictions": len(PREDICTION.findall(text)),
-        "running proofs": len(re.findall(r"(?m)^running_proof\(", sources["code"])),
-        "exercises": len(re.findall(r"(?m)^\*\*\d+\. ", sources["markdown"])),
-        "graded": len(re.findall(r"(?m)^grade\(", sources["code"])),
-        "open cells": len(read),
-        "open lines": sum(read),
-        "median open cell": statistics.median(read or [0]),
-        "longest open cell": max(read, default=0),
-        "folded lines": sum(folds),
-        "longest fold": max(folds, default=0),
-    }
-
-
 def main(layout: Layout, say: Callable[[str], None]) -> None:
     """Print the report."""
     import pandas as pd
@@ -178,7 +118,3 @@ def main(layout: Layout, say: Callable[[str], None]) -> None:
             defined.set_index("function")[[column]].nlargest(FIRST, column),
         )
     show("Concepts of the build", pd.Series(concepts(layout)))
-    for title, names in (("Lessons", layout.lessons()), ("Records", layout.recorded())):
-        pairs = {name: (layout.notebooks / f"{name}.ipynb").read_text("utf-8") for name in names}
-        told = {name: measures(json.loads(pair)["cells"]) for name, pair in pairs.items()}
-        show(title, pd.DataFrame(told).rename(columns=lambda name: name.split("_supp")[0]))
