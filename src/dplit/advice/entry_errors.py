@@ -177,29 +177,32 @@ def projection_error(facts: EntryFacts, n_components: int, *, corrected: bool = 
     S, T = H + penalty, 3.0 * snr / d
     lost = None if corrected else (m - d - 1.0) / m
 
-    def law(kappa: Array) -> tuple[Array, Array]:
-        """Return what is taken off, nothing where no solution is stable, and the error."""
-        k = kappa[:, None]
-        D = S / (S + k)
+    def taken(kappa: Array) -> tuple[Array, Array, Array]:
+        """Return what is taken off, nothing where no solution is stable, and what bears the error:
+        shares of directions that are left, and the mean of their squares.
+        """
+        D = S / (S + kappa[:, None])
         free, twice = (d * np.mean(D**p, axis=1) / m for p in (1, 2))
-        off = np.where(twice < 1.0, -m * kappa * (1.0 - free), -np.inf)
+        return np.where(twice < 1.0, -m * kappa * (1.0 - free), -np.inf), D, twice
+
+    def error(kappa: Array, D: Array, twice: Array) -> Array:
         squares = (H * H * T + H) / S**2  # of ridge coefficients
         bias = d * np.mean((D * H / S - 1.0) ** 2 * T + (D / S) ** 2 * H, axis=1)
         left = max(n - d, 0) + d * float(np.mean(penalty / S * (H * T + 1.0)))
-        left = left + kappa**2 * d * np.mean(squares * S / (S + k) ** 2, axis=1)
+        left = left + kappa**2 * d * np.mean(squares * S / (S + kappa[:, None]) ** 2, axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
             spread = d * np.mean(D**2 / S, axis=1) / m / (1.0 - twice if lost is None else lost)
-            return off, 1.0 + (bias + spread * left) / 3.0
+            return np.asarray(1.0 + (bias + spread * left) / 3.0)
 
     if not corrected:
-        return float(law(np.zeros(1))[1][0])
+        return float(error(np.zeros(1), *taken(np.zeros(1))[1:])[0])
     tried = -float(S.min()) * (1.0 - np.geomspace(1.0, 1e-3, _STEPS))
-    near = _around(tried, int(np.argmax(law(tried)[0])))
-    edge = float(law(near)[0].max())  # the smallest eigenvalue of the release
+    near = _around(tried, int(np.argmax(taken(tried)[0])))
+    edge = float(taken(near)[0].max())  # the smallest eigenvalue of the release
     most = min(m * penalty, CAP * edge) * (1.0 + 1e-9)
     for _ in range(3):  # a finer look around the least error, also where it is the limit
-        off, errors = law(tried)
-        errors = np.where((off > -np.inf) & (off <= most), errors, np.inf)
+        off, *parts = taken(tried)
+        errors = np.where((off > -np.inf) & (off <= most), error(tried, *parts), np.inf)
         at = int(np.argmin(errors))
         least, tried = float(errors[at]), _around(tried, at)
     return least
