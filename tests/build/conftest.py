@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -258,9 +259,19 @@ def no_outer_make(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Toy:
-    """A toy repository whose book has been built; tests copy it and leave it as it is."""
-    toy = make_toy(tmp_path_factory.mktemp("built") / "repository")
-    assert toy.book() == ["alpha", "beta"]
+    """A toy repository whose book has been built; tests copy it and leave it as it is.
+
+    Whichever worker asks first builds it, for all of them.
+    """
+    place = tmp_path_factory.getbasetemp()
+    place = place.parent if "PYTEST_XDIST_WORKER" in os.environ else place
+    toy, done = Toy(place / "built" / "repository"), place / "built" / "done"
+    with (place / "built.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists():
+            make_toy(toy.root)
+            assert toy.book() == ["alpha", "beta"]
+            done.touch()
     return toy
 
 
