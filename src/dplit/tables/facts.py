@@ -800,21 +800,6 @@ def load_problem(
 def read_rows(file: Any, facts: TableFacts, *, separator: str | None = None) -> Array:
     """Return the encoded rows of a file or table, whose target need not be there.
 
-    As :func:`encoded_rows`, chunk by chunk.
-
-    >>> facts = state_facts(["age", "cost"], target="cost", bounds={"age": (0, 99), "cost": (0, 9)})
-    >>> read_rows({"age": [99.0, 0.0]}, facts)  # without the target
-    array([[ 1.],
-           [-1.]])
-    """
-    with opened(file, _CHUNK, separator) as (header, chunks):
-        check_columns_there(header, facts.columns)
-        return encoded_rows(chunks, facts)
-
-
-def encoded_rows(chunks: Iterable[Chunk], facts: TableFacts) -> Array:
-    """Return rows, given by column and some at a time, as an array (n, d) in the box.
-
     Warns
     -----
     UserWarning
@@ -823,9 +808,17 @@ def encoded_rows(chunks: Iterable[Chunk], facts: TableFacts) -> Array:
         was stated, and no cell.
 
     >>> facts = state_facts(["age", "cost"], target="cost", bounds={"age": (0, 99), "cost": (0, 9)})
-    >>> encoded_rows([{"age": [99.0]}, {"age": [0.0, "?"]}], facts)[:, 0]
-    array([ 1., -1.,  0.])
+    >>> read_rows({"age": [99.0, 0.0]}, facts)  # without the target
+    array([[ 1.],
+           [-1.]])
     """
+    with opened(file, _CHUNK, separator) as (header, chunks):
+        check_columns_there(header, facts.columns)
+        return _encoded_rows(chunks, facts)
+
+
+def _encoded_rows(chunks: Iterable[Chunk], facts: TableFacts) -> Array:
+    """Return rows, given by column and some at a time, as an array (n, d) in the box."""
     numbers, agreement = array("d"), _Agreement(facts, facts.columns)
     for columns in chunks:
         raw = {column: facts._raw(column, columns[column]) for column in facts.columns}

@@ -20,7 +20,7 @@ from dplit.margins.feature_maps import DirectFeatures
 from dplit.mechanisms._draws import passing
 from dplit.tables._chunks import named
 from dplit.tables._pictures import draw_shapes
-from dplit.tables.facts import TableFacts, check_columns_there, encoded_rows, read_rows
+from dplit.tables.facts import TableFacts, _encoded_rows, check_columns_there, read_rows
 from dplit.tables.mechanisms import mechanism
 
 _FORMAT = "dplit model 2"
@@ -240,7 +240,7 @@ class ReleasedModel:
         for row in held:
             check_columns_there(list(row), self.facts.columns)
         columns = {c: [row[c] for row in held] for c in self.facts.columns}
-        return encoded_rows([columns], self.facts)
+        return _encoded_rows([columns], self.facts)
 
     def _checked(self, threshold: float | None) -> float | None:
         """Return a threshold that the model can have; it is refused before a row is read."""
