@@ -62,7 +62,8 @@ def _in_source(layout: Layout, fault: str) -> str:
     source = layout.notebooks / f"{found[1]}.md" if found else layout.root
     if not found or not source.is_file():
         return fault
-    name = re.compile(rf"(?<![\w-]){re.escape(found[3])}(?![\w-])", re.IGNORECASE)
+    last = found[3].rpartition("/")[2]  # a page is told by its place in the book
+    name = re.compile(rf"(?<![\w-]){re.escape(last)}(?![\w-])", re.IGNORECASE)
     lines = source.read_text(encoding="utf-8").split("\n")
     at = [str(n) for n, line in enumerate(lines, start=1) if name.search(line)]
     near = meant(found[3], load_registry()) if "undefined label" in fault else ""

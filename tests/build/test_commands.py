@@ -262,6 +262,7 @@ PAGE = "book/chapters/toy.ipynb: cell 5, line 7: WARNING: "
         (f'{PAGE}could not find bibtex key "Nobody2020"', "notebooks/toy.md:4: .*Nobody2020"),
         (f"{PAGE}duplicate label fig-b, other instance in a.ipynb", "notebooks/toy.md:5: .*other"),
         (f"{PAGE}unknown document: 'nowhere'", f"{re.escape(PAGE)}unknown"),
+        (f"{PAGE}unknown document: 'book/chapters/basicz'", "notebooks/toy.md:6: .*basicz"),
         ("book/intro.md:3: WARNING: undefined label: 'erm-thm22'", "book/intro.md:3: WARNING: und"),
     ],
 )
@@ -271,6 +272,7 @@ def test_a_fault_of_a_page_leads_to_the_line_that_its_author_wrote(
     """Kills a cell's number in a file that the build makes, and half a name for a whole one."""
     (tmp_path / "notebooks").mkdir()
     text = "# A\nSee erm-thm2 and erm-thm22-b.\n{ref}`x <erm-thm22>`\n{cite:p}`nobody2020`\nfig-b\n"
+    text += "{doc}`basicz`\n"
     (tmp_path / "notebooks" / "toy.md").write_text(text)
     assert re.match(told, render._in_source(Layout(tmp_path), fault))
 

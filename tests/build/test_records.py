@@ -229,6 +229,7 @@ def test_a_module_that_cannot_be_imported_is_told_once_and_alone(
     [
         ("- id: toy-thm1\n  title: Toys: again\n", r"(?s)mapping values .*claims\.yml\", line 2"),
         ("- id: toy-thm1\n- id: toy-thm1\n", "'toy-thm1' is registered twice, in toy/claims.yml"),
+        ("- id: toy-thm1\n- title: A\n", "entry 2 of toy/claims.yml has no id: {'title': 'A'}"),
     ],
 )
 def test_a_registry_that_cannot_be_read_is_told_by_its_file(

@@ -63,7 +63,9 @@ def load_registry(slug: str | None = None) -> dict[str, dict[str, Any]]:
     """Return the claims of one paper, or of all, from id to entry; no id may be there twice."""
     entries: dict[str, dict[str, Any]] = {}
     for name in [slug] if slug else slugs():
-        for raw in _yaml_file(name, "claims.yml"):
+        for number, raw in enumerate(_yaml_file(name, "claims.yml"), start=1):
+            if not isinstance(raw, dict) or "id" not in raw:
+                raise ClaimError(f"entry {number} of {name}/claims.yml has no id: {str(raw)[:60]}")
             entry = {"severity": None, "corrected": None, "functions": [], "note": "", **raw}
             entry["slug"] = name
             if entry["id"] in entries:
