@@ -83,15 +83,13 @@ def _made(name: str, n: int, balance: float, rng: np.random.Generator) -> tuple[
 def _bundled() -> dict[str, Problem]:
     """Tables of two classes that scikit-learn ships, and white wine of quality 7 or more."""
     found = {"breast cancer": load_task("breast cancer", "bundled")}
-    wine = load_wine("auto")
-    if wine.source == "paper":
-        y = (wine.target >= 7).astype(int)
-        found["wine"] = _problem(
-            "wine", "classification", wine.numeric, y, {"classes": (0, 1)}, _WINE
-        )
+    wine = load_wine("paper")
+    good = (wine.target >= 7).astype(int)
+    two = {"classes": (0, 1)}
+    found["wine"] = _problem("wine", "classification", wine.numeric, good, two, _WINE)
     X, y = datasets.load_digits(return_X_y=True)
     found["a digit"] = _problem(
-        "a digit", "classification", X, (y == 9).astype(int), {"classes": (0, 1)}, (0.0, 16.0)
+        "a digit", "classification", X, (y == 9).astype(int), two, (0.0, 16.0)
     )
     return {name: problem for name, problem in found.items() if problem is not None}
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
+from benchmarks import archive_balance
 from benchmarks.maps import balance
 from dplit import PrivateAdditiveClassifier
 from dplit.advice import tables
+from dplit.notebook.datasets.papers import DataError
 from tests.archives import archived
 
 ARCHIVE = archived("balance")
@@ -126,3 +129,15 @@ def test_measures_are_those_of_scikit_learn() -> None:
         *part[1:],
     )
     assert balance._weighted(settings, turned, 0.2)["class_weight"] == [1.0, 0.25]
+
+
+def test_a_table_that_is_not_here_is_not_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kills an archive of fewer tables than its command says, made where the data are not."""
+    monkeypatch.delenv("DPLIT_DATA", raising=False)
+    monkeypatch.setenv("DPLIT_CACHE", str(tmp_path))
+    monkeypatch.setattr(archive_balance, "TARGET", tmp_path / "balance.json")
+    with pytest.raises(DataError, match="winequality"):
+        archive_balance.main()
+    assert not list(tmp_path.iterdir())
