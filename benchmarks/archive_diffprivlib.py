@@ -34,11 +34,10 @@ def write_tables(folder: Path) -> None:
     from dplit.streams import stream
     from dplit_studies.face_off.tasks import TASKS, load_task
 
+    # a table that is not here is refused before anything is written
+    problems = {name: load_task(name, "paper") for name in TASKS}
     folder.mkdir(parents=True, exist_ok=True)
-    for name in TASKS:
-        problem = load_task(name)
-        if problem is None:
-            continue
+    for name, problem in problems.items():
         place, repeats = f"face-off-{name}", range(SPLITS[problem.task])
         orders = [stream(0, place, "data", i).permutation(len(problem.X)) for i in repeats]
         public = {key: np.asarray(value) for key, value in problem.public.items()}

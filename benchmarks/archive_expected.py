@@ -20,9 +20,10 @@ TARGET = Path(__file__).parent.parent / "results" / "expected.json"
 def main(seed: int = 0) -> None:
     """Measure every table, and write all cells with what they teach."""
     part, made, tables = TARGET.with_suffix(".part"), [], []
+    ours = list(bundled())  # a table that is not here is refused before anything is measured
     for title, law in laws(seed):
         made += kept(part, f"{title} {seed}", partial(measured_law, title, law, seed))
-    for name, problem, alike in bundled():
+    for name, problem, alike in ours:
         for cut in (False, True):
             for loose in (False, True):
                 compute = partial(measured_table, name, problem, alike, cut, loose, seed)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,12 @@ import numpy as np
 import pytest
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
-from benchmarks import archive_balance
+from benchmarks import (
+    archive_balance,
+    archive_diffprivlib,
+    archive_expected,
+    archive_random_features_mean,
+)
 from benchmarks.maps import balance
 from dplit import PrivateAdditiveClassifier
 from dplit.advice import tables
@@ -131,13 +138,24 @@ def test_measures_are_those_of_scikit_learn() -> None:
     assert balance._weighted(settings, turned, 0.2)["class_weight"] == [1.0, 0.25]
 
 
+@pytest.mark.parametrize(
+    "archive",
+    [
+        archive_balance.main,
+        archive_expected.main,
+        archive_random_features_mean.main,
+        partial(archive_diffprivlib.write_tables, Path("tables")),
+    ],
+)
 def test_a_table_that_is_not_here_is_not_left_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    archive: Callable[[], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Kills an archive of fewer tables than its command says, made where the data are not."""
     monkeypatch.delenv("DPLIT_DATA", raising=False)
     monkeypatch.setenv("DPLIT_CACHE", str(tmp_path))
-    monkeypatch.setattr(archive_balance, "TARGET", tmp_path / "balance.json")
-    with pytest.raises(DataError, match="winequality"):
-        archive_balance.main()
+    monkeypatch.chdir(tmp_path)
+    for module in (archive_balance, archive_expected, archive_random_features_mean):
+        monkeypatch.setattr(module, "TARGET", tmp_path / "archive.json")
+    with pytest.raises(DataError, match="run `make data`"):
+        archive()
     assert not list(tmp_path.iterdir())
