@@ -290,34 +290,3 @@ def plant(mutant: Mutant, root: Path) -> None:
     parts = [part for part in path.parts if part != "__init__"]
     held = _function(".".join(parts), mutant.function)
     held.__code__ = _codes(text, mutant.file)[mutant.function]
-
-
-def mutants_in(layout: Layout, target: str, count: int) -> list[Mutant]:
-    """Return mutants of one function, by its dotted name, of each kind alike; none of a class that
-    Python itself wrote."""
-    module, name = _split(target)
-    try:
-        code = _function(module, name).__code__
-    except (AttributeError, TypeError):
-        return []
-    file = layout.root / "src" / f"{module.replace('.', '/')}.py"
-    if not file.exists():  # a package
-        file = file.with_suffix("") / "__init__.py"
-    if Path(code.co_filename).name != file.name:
-        return []
-    own = [m for m in _changes(layout, file) if m.function == code.co_qualname]
-    return sample(layout.root, own, count)
-
-
-@cache
-def _changes(layout: Layout, file: Path) -> tuple[Mutant, ...]:
-    return tuple(changes_of(layout, file))
-
-
-def _split(target: str) -> tuple[str, str]:
-    """Return the module that a dotted name is defined in, and the rest of it."""
-    parts = target.split(".")
-    k = max(k for k in range(len(parts)) if ".".join(parts[:k]) in sys.modules)
-    held: Any = sys.modules[".".join(parts[:k])]
-    home = getattr(getattr(held, parts[k]), "__module__", None) or held.__name__
-    return home, ".".join(parts[k:])
