@@ -424,7 +424,7 @@ def test_the_file_states_the_cap(file: Path) -> None:
         Budget(file, epsilon=1.0)
     with pytest.raises(BudgetError, match="positive where composition is 'gaussian'"):
         Budget(file, epsilon=1.0, delta=0.0, composition="gaussian")
-    file.unlink()
+    assert not file.exists()  # a refusal leaves no file
     first = Budget(file, epsilon=1.0, delta=1e-6, table="stay")
     again = Budget(file)
     assert (again.epsilon, again.delta, again.table) == (1.0, 1e-6, "stay")

@@ -233,14 +233,12 @@ class Budget:
         }
         for name, value in _checked_head(stated).items():
             stated[name] = value
-        new = epsilon is not None and delta is not None
+        new = epsilon is not None  # and so is delta
         with self._held(create=new) as place:
             if new and os.fstat(place).st_size == 0:
                 defaults = {"table": "", "composition": "adding", "neighboring": "replace_one"}
                 defaults["unit"] = "record"
                 told = {k: defaults[k] if v is None else v for k, v in stated.items()}
-                if told["composition"] == "gaussian" and told["delta"] == 0.0:
-                    raise BudgetError("delta must be positive where composition is 'gaussian'")
                 self._append(place, {"format": _FORMAT, **told, "opened": _now()})
                 self._sync_folder()
             head = self._lines(place)[0]
@@ -596,6 +594,8 @@ def _checked_head(stated: Mapping[str, Any]) -> dict[str, Any]:
         checked["delta"] = float(check_probability("delta", stated["delta"], zero=True))
     if stated["composition"] is not None:
         check_choice("composition", stated["composition"], tuple(_WITHIN))
+        if stated["composition"] == "gaussian" and checked.get("delta") == 0.0:
+            raise BudgetError("delta must be positive where composition is 'gaussian'")
     if stated["neighboring"] is not None:
         check_neighboring(stated["neighboring"])
     if stated["unit"] is not None:
