@@ -91,7 +91,7 @@ def _bundled() -> dict[str, Problem]:
     found["a digit"] = _problem(
         "a digit", "classification", X, (y == 9).astype(int), two, (0.0, 16.0)
     )
-    return {name: problem for name, problem in found.items() if problem is not None}
+    return found
 
 
 def parts(seed: int = 0) -> Iterator[tuple[str, float, list[Part]]]:

@@ -238,9 +238,7 @@ def bundled() -> Iterator[tuple[str, Problem, bool]]:
         public = {"bounds": tuple(float(end) for end in _box(y))}
         yield name, _problem(name, "regression", rows, y, public, _box(rows)), alike
     for name in ("wine", "medical cost"):  # diabetes are among the tables of the rule
-        problem = load_task(name, "paper")
-        if problem is not None and problem.task == "regression":
-            yield name, problem, False
+        yield name, load_task(name, "paper"), False
 
 
 def measured_table(
